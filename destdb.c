@@ -444,7 +444,7 @@ begin_round(void)
 	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
 	int is_new = strcmp(path, db.path) != 0;
 
-	db.due = *path == '\0' ? FAR_OFF : now.mono + dest_period;
+	db.due = *path == '\0' ? NEVER : now.mono + dest_period;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
 		return;

@@ -664,7 +664,7 @@ emit_reasons(unsigned i)
 	for (r = v->r; r < end && differ; r++)
 		if (r->state == RC_PENDING && r->why != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
-			    clean(r->why->s, 1));
+			    clean(r->why, 1));
 }
 
 /* What is known of a destination; what its clause says, while it has mail. */

@@ -50,16 +50,18 @@
  * is mail for another one.  A message with an agent, and one that is held by
  * its name, stay.
  *
- * Stubs.  A stub is due when the first vertex of its message is; then the
- * message takes its place in the retry lists by its age.  A READY message that
- * had to leave stands in the queue of its channel, and is loaded when there is
- * room, or when its channel has fewer messages in core than another one.  If a
- * warning is due earlier the file is read for it, and the vertices wait on.  A
- * blocked vertex has no time: its stub is due after an hour.  After a reload of
- * the configuration all stubs are due, as mail may expire sooner, or what
- * blocked it may be gone; vertices that wait keep their times.  PARAMevicted
- * bounds the stubs; beyond it no READY message leaves, and a message that waits
- * leaves nothing but the time at which its directory is read again (spool.c).
+ * Stubs.  A stub is due when the first vertex of its message is, or up to an
+ * hour later, at the latest retryat of another one: that is not tried early.
+ * Then the message takes its place in the retry lists by its age.  A READY
+ * message that had to leave stands in the queue of its channel, and is loaded
+ * when there is room, or when its channel has fewer messages in core than
+ * another one.  If a warning is due earlier the file is read for it, and the
+ * vertices wait on.  A blocked vertex has no time: its stub is due after an
+ * hour.  After a reload of the configuration all stubs are due, as mail may
+ * expire sooner, or what blocked it may be gone; vertices that wait keep their
+ * times.  PARAMevicted bounds the stubs; beyond it no READY message leaves, and
+ * a message that waits leaves nothing but the time at which its directory is
+ * read again (spool.c).
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -91,6 +93,8 @@
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
 				 * nothing happens before */
 #define BLOCKED		3600	/* seconds until a blocked vertex is due */
+#define TOGETHER	3600	/* seconds that a forgotten message is late at
+				 * most, for a retryat of one of its vertices */
 #define ASKED_MOST	32767U	/* number of a request, as stubs keep it */
 #define CHOICE		10	/* messages that can leave, of which one does */
 #define CHECKED_MOST	1000	/* messages checked to find them */
@@ -127,10 +131,12 @@ struct past {
 	int	stub;		/* that is from its stub */
 	int	until;		/* mono; its vertices do not go before that */
 	int	born;		/* mono; known: as in struct message */
-	unsigned asked;		/* requests that it has seen */
+	unsigned seen;		/* the last request that it has seen */
 	struct skip skip;	/* why its file was skipped; or why is NULL */
 };
 
+static unsigned asked;		/* number of the last request, at most
+				 * ASKED_MOST */
 static unsigned unasked;	/* stubs that have not seen each request */
 
 static int
@@ -169,7 +175,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	memcpy(s->name, name, len);
 	s->until = until;
 	s->born = born;
-	s->asked = q.asked;
+	s->seen = asked;
 	s->skipped = k != NULL;
 	if (k != NULL)
 		memcpy(s->name + len, k, sizeof(*k));
@@ -193,15 +199,15 @@ take_stub(const char *name, struct past *p)
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
-	p->asked = q.asked;	/* new mail is not meant */
+	p->seen = asked;	/* new mail is not meant */
 	if (s == NULL)
 		return;
 	p->known = p->stub = !s->skipped;
 	p->until = s->until;
 	p->born = s->born;
-	p->asked = s->asked;
+	p->seen = s->seen;
 	in_skip(s, &p->skip);
-	unasked -= s->asked < q.asked;
+	unasked -= s->seen < asked;
 	hash_del(&q.stubs, &s->link);
 	for (c = q.chans; !is_in(h, &s->due); c = c->next)
 		h = &c->ready;
@@ -219,7 +225,7 @@ take_stub(const char *name, struct past *p)
  * it. */
 static struct request {
 	struct request *next;
-	unsigned number;	/* value of q.asked */
+	unsigned number;	/* value of asked */
 	enum ask what;
 	char	**patterns;	/* of addresses; NULL: any, if host is "" */
 	char	host[1];	/* of a T line */
@@ -257,9 +263,9 @@ add_request(enum ask what, char **patterns, const char *host)
 	struct hlink *l = NULL;
 
 	if (unasked == 0)	/* all stubs have seen all: count anew */
-		for (q.asked = 0; (l = hash_each(&q.stubs, l)) != NULL; )
-			OWNER(struct stub, link, l)->asked = 0;
-	if (q.asked == ASKED_MOST)
+		for (asked = 0; (l = hash_each(&q.stubs, l)) != NULL; )
+			OWNER(struct stub, link, l)->seen = 0;
+	if (asked == ASKED_MOST)
 		return -1;
 	/* another T line for a host: the request is younger now */
 	while (r != NULL && (*host == '\0' || strcmp(r->host, host) != 0))
@@ -274,7 +280,7 @@ add_request(enum ask what, char **patterns, const char *host)
 		r->next = requests;
 		requests = r;
 	}
-	r->number = ++q.asked;
+	r->number = ++asked;
 	unasked = q.stubs.n;
 	in_reread();
 	return 0;
@@ -394,17 +400,33 @@ due_at(const struct vertex *v, int *blocked)
 
 #define STAYS	(-1.0)
 
-/* When the file of the message is due if it leaves core now, mono; the past: at
- * once; STAYS: it cannot leave.  *until: when the first vertex may go that is
- * not blocked; 0: all are. */
+/* The latest retryat of the message that is beyond at and not TOGETHER seconds
+ * later, mono; or at. */
+static double
+latest_retryat(const struct message *m, double at)
+{
+	const struct vertex *v;
+	double last = at;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_WAIT && v->dated && v->wakeup > last &&
+		    v->wakeup <= at + TOGETHER)
+			last = v->wakeup;
+	return last;
+}
+
+/* When the file of the message is due if it leaves core now, mono; the past: a
+ * vertex is READY; STAYS: it cannot leave.  *until: when its vertices may go,
+ * as the first one that is not blocked is due, or a retryat soon after; 0: all
+ * are blocked. */
 static double
 due_if_forgotten(const struct message *m, double *until)
 {
 	const struct vertex *v;
-	double at, first = FAR_OFF;
+	double at, check = NEVER;	/* of a blocked one */
 	int blocked;
 
-	*until = FAR_OFF;
+	*until = NEVER;
 	if (m->held || m->untagged || m->nfed > 0 ||
 	    msg_late_at(m) <= now.mono)
 		return STAYS;
@@ -414,13 +436,18 @@ due_if_forgotten(const struct message *m, double *until)
 		if (v->state == V_DONE)
 			continue;
 		at = due_at(v, &blocked);
-		first = at < first ? at : first;
-		if (!blocked && at < *until)
+		if (blocked)
+			check = at < check ? at : check;
+		else if (at < *until)
 			*until = at;
 	}
-	if (*until == FAR_OFF)
-		*until = 0;
-	return first < FAR_OFF ? first : STAYS;
+	at = *until;
+	*until = at == NEVER ? 0 : latest_retryat(m, at > now.mono ? at :
+	    now.mono);
+	if (at > now.mono && at < NEVER)
+		at = *until;
+	at = check < at ? check : at;
+	return at < NEVER ? at : STAYS;
 }
 
 /* The message leaves core, if it can. */
@@ -432,12 +459,10 @@ forget(struct message *m)
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)
-		lost = make_stub(m->name, m->chan, now.mono, 0, m->born,
-		    NULL) < 0;
-	else
-		lost = make_stub(m->name, NULL, late < at ? late : at, until,
-		    m->born, NULL) < 0;
+	if (at <= now.mono)	/* READY, or it waits for a retryat after all */
+		at = until;
+	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
+	    late < at ? late : at, until, m->born, NULL) < 0;
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
@@ -588,11 +613,7 @@ read_all(struct ctl *c)
 	return m;
 }
 
-/*
- * Sets members of the message after its file was read.  A new message starts at
- * the beginning of its retry lists, however old its files are; one that a start
- * has found, or that was forgotten, at the places of its age.
- */
+/* Sets members of the message after its file was read. */
 static void
 describe(struct message *m, const struct ctl *c, const struct stat *st,
     const struct past *p)
@@ -604,7 +625,6 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 	m->since = NOW;
 	m->born = p->stub ? p->born : NOW - age_of(st->st_mtime);
 	m->back = p->known;
-	m->aged = p->known || !q.loaded;
 	m->queued = NOW - age_of(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -657,7 +677,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 		spool_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
 		q.largest = m;
-	obey_requests(m, p->asked);
+	obey_requests(m, p->seen);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ msg_find(unsigned long num, const struct message *after)
 void
 msg_due_by(struct message *m, double at)
 {
-	if (at < FAR_OFF && (m->due.pos == 0 ||
+	if (at < NEVER && (m->due.pos == 0 ||
 	    at < heap_when(&q.expire, &m->due)))
 		heap_set(&q.expire, &m->due, at);
 }
@@ -73,6 +73,16 @@ msg_count_in(struct message *m, struct chan *c)
 }
 
 /* ---- reasons ---------------------------------------------------------- */
+
+/* reason: a text that recipients share. */
+struct reason {
+	struct hlink link;	/* by its text */
+	unsigned refs;
+	unsigned round;		/* of reason_all, in which it was seen last */
+	char	s[48];		/* the text; it may be longer */
+};
+
+#define REASON(text) OWNER(struct reason, s, text)
 
 static struct hash reasons;
 static struct reason unkept = { { NULL, 0 }, 1, 0,
@@ -96,25 +106,17 @@ add(const char *s, unsigned hash)
 	struct reason *r;
 
 	if (reasons.n >= (unsigned)q.config->reasons ||
-	    (r = mem_get(sizeof(*r) + strlen(s) + 1)) == NULL)
+	    (r = mem_get(sizeof(*r) + strlen(s))) == NULL)
 		return &unkept;
-	r->s = strcpy((char *)(r + 1), s);
+	memcpy((char *)r + offsetof(struct reason, s), s, strlen(s) + 1);
 	hash_add(&reasons, &r->link, hash);
-	return r;
-}
-
-static struct reason *
-reason_keep(struct reason *r)
-{
-	if (r != NULL)
-		r->refs++;
 	return r;
 }
 
 static void
 reason_free(struct rcpt *rcpt)
 {
-	struct reason *r = rcpt->why;
+	struct reason *r = rcpt->why == NULL ? NULL : REASON(rcpt->why);
 
 	rcpt->why = NULL;
 	if (r == NULL || --r->refs > 0)
@@ -132,10 +134,16 @@ reason_set(struct rcpt *rcpt, const char *text)
 
 	text_fmt(s, sizeof(s), "%s", text);
 	hash = hash_text(s, 0);
-	r = reason_keep(find(s, hash));
+	r = find(s, hash);
+	if (r != NULL)
+		r->refs++;
 	reason_free(rcpt);	/* this may make room */
-	rcpt->why = r != NULL ? r : reason_keep(add(s, hash));
-	return rcpt->why == &unkept ? -1 : 0;
+	if (r == NULL) {
+		r = add(s, hash);
+		r->refs++;
+	}
+	rcpt->why = r->s;
+	return r == &unkept ? -1 : 0;
 }
 
 void
@@ -148,14 +156,14 @@ reason_all(const struct vertex *v, struct text *t)
 	round++;
 	for (r = v->r; r < v->r + v->nr; r++) {
 		if (r->state != RC_PENDING || r->why == NULL ||
-		    r->why->round == round)
+		    REASON(r->why)->round == round)
 			continue;
-		r->why->round = round;
-		if (t->len + 2 + strlen(r->why->s) + sizeof(more) > t->size) {
+		REASON(r->why)->round = round;
+		if (t->len + 2 + strlen(r->why) + sizeof(more) > t->size) {
 			text_add(t, "%s", more);
 			return;
 		}
-		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why->s);
+		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why);
 	}
 }
 
@@ -423,7 +431,7 @@ msg_late_at(const struct message *m)
 		    v->tries == 0 && v->thread->tries == 0;
 	}
 	if (next == LONG_MAX)
-		return FAR_OFF;
+		return NEVER;
 	return fresh && NOW < m->since + TRIED_BY ? now.mono + CHECK_AGAIN :
 	    (double)m->born + next;
 }
@@ -448,7 +456,7 @@ add_reasons(struct text *t, const struct vertex *v)
 		last = r;
 		if (t->len + REASON_MOST + 20 > t->size)
 			break;
-		text_add(t, "%s", r->why != NULL ? r->why->s :
+		text_add(t, "%s", r->why != NULL ? r->why :
 		    host->tries > 0 && host->reason != NULL ? host->reason :
 		    "");
 	}
@@ -628,7 +636,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		if (r->state == RC_PENDING) {
 			n++;
 			log_deferred(v, r, next, relay,
-			    r->why == NULL ? "" : r->why->s);
+			    r->why == NULL ? "" : r->why);
 		}
 	if (n == v->left)
 		return;

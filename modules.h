@@ -134,7 +134,7 @@ int	held_set(int address, const char *text, int on);
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* Its timer is due then, mono, at the latest; FAR_OFF: it may be any time. */
+/* Its timer is due then, mono, at the latest; NEVER: it may be any time. */
 void	msg_due_by(struct message *, double at);
 /* The message counts for this channel, NULL: for none. */
 void	msg_count_in(struct message *, struct chan *);
@@ -162,7 +162,7 @@ void	reason_all(const struct vertex *, struct text *);
 /* The recipient of the vertex was deferred for this reason; "": none was given,
  * and it keeps the one before.  A text that core cannot keep is logged. */
 void	msg_reason(const struct vertex *, struct rcpt *, const char *);
-/* When a warning of its delay may be due, mono; FAR_OFF: never. */
+/* When a warning of its delay may be due, mono; NEVER: never. */
 double	msg_late_at(const struct message *);
 /* Writes a line into its file for each vertex with a warning due: 0; -1 when
  * that cannot be done now. */

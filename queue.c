@@ -209,8 +209,9 @@ vertex_over(struct vertex *v)
 /*
  * A NEW vertex is READY at once, unless it was forgotten until a later time, or
  * wakeuprestartonly lets it wait for the timer of its thread.  It starts at the
- * beginning of its retry list, or, if the message is aged, at the place of its
- * age; a host of which nothing is known gets the same place.
+ * beginning of its retry list, however old its files are; that of a message
+ * that a start has found, or that was forgotten, at the place of its age.  A
+ * host of which nothing is known gets the same place.
  */
 static void
 arrive(struct vertex *v)
@@ -223,7 +224,7 @@ arrive(struct vertex *v)
 
 	m->left++;
 	m->ndsn += dsn;
-	if (m->aged && !dsn)
+	if ((m->back || !q.loaded) && !dsn)
 		v->step = retry_step(s, msg_age(m));
 	if (t->ngood + t->nbad == 0 && t->tries == 0 && t->step < v->step)
 		t->step = v->step;
@@ -325,7 +326,7 @@ host_died(const struct vertex *v)
 static long
 last_try(const struct vertex *v)
 {
-	double at = v->tries > 0 ? v->tried : NEVER;
+	double at = v->tries > 0 ? v->tried : -NEVER;
 
 	if (host_died(v) && v->thread->bad > at)
 		at = v->thread->bad;
@@ -337,7 +338,7 @@ last_try(const struct vertex *v)
 static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how)
 {
-	const char *why = r->why != NULL ? r->why->s : host_died(v) ||
+	const char *why = r->why != NULL ? r->why : host_died(v) ||
 	    (v->msg->back && v->thread->tries > 0) ? v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
@@ -420,12 +421,12 @@ vertex_timer(struct vertex *v)
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		work--;
 		if (do_cancel(v) == 0)
-			return FAR_OFF;
+			return NEVER;
 		if (!v->msg->held)
 			th_put(v, 0, 0);
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
-		return FAR_OFF;
+		return NEVER;
 	if (at > now.mono)
 		return at;
 	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
@@ -437,11 +438,11 @@ vertex_timer(struct vertex *v)
 		return untried < now.mono + TRIED_AGAIN ? untried :
 		    now.mono + TRIED_AGAIN;
 	if (drop_gone(v->msg))
-		return FAR_OFF;
+		return NEVER;
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
 	work--;
-	return FAR_OFF;
+	return NEVER;
 }
 
 /* ---- the timer of a message ------------------------------------------- */
@@ -460,7 +461,7 @@ void
 q_recheck(struct message *m)
 {
 	struct vertex *v;
-	double at, next = FAR_OFF;
+	double at, next = NEVER;
 
 	heap_del(&q.expire, &m->due);
 	if (m->left == 0) {	/* its files could not be removed */
@@ -469,7 +470,7 @@ q_recheck(struct message *m)
 	}
 	for (v = msg_first(m); v != NULL && (work > 0 || v->state != V_HELD ||
 	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
-		at = v->state != V_DONE ? vertex_timer(v) : FAR_OFF;
+		at = v->state != V_DONE ? vertex_timer(v) : NEVER;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
@@ -861,7 +862,7 @@ find_box(struct vertex *v)
 	if (v->thread == t)
 		return;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&v->thread->reason, v->r[0].why->s);
+		reason_copy(&v->thread->reason, v->r[0].why);
 	th_update(t);
 }
 

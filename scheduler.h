@@ -15,7 +15,7 @@
 #include "lib/pattern.h"
 #include "lib/util.h"
 
-#define FAR_OFF		1e30	/* mono: never */
+#define NEVER		1e30	/* mono: at no time; -NEVER: not yet */
 #define SPAN_MOST	315360000L	/* seconds in a span: ten years */
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
@@ -152,14 +152,6 @@ struct config {
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
 
-/* reason: a text that recipients share.  Owned by message.c. */
-struct reason {
-	struct hlink link;	/* by its text */
-	unsigned refs;
-	unsigned round;		/* of reason_all, in which it was seen last */
-	const char *s;		/* the text, stored behind this */
-};
-
 /*
  * rcpt: one recipient line.  An array for each vertex, in file order, so an
  * offset is found in O(log n).
@@ -170,7 +162,7 @@ struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
 	unsigned char counted;	/* FED: a deferral of it was counted */
-	struct reason *why;	/* of its last deferral, or NULL */
+	const char *why;	/* reason of its last deferral, or NULL */
 };
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
@@ -273,8 +265,6 @@ struct message {
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned ndsn : 2;	/* of left, those on the channel dsn */
-	unsigned aged : 1;	/* it starts its retry lists at the place of its
-				 * age, not at their beginning */
 	unsigned back : 1;	/* it was forgotten before */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	unsigned asked : 1;	/* a NOTIFY list has DELAY */
@@ -307,7 +297,7 @@ struct stub {
 				 * ready of a channel */
 	int	until;		/* mono; no vertex of it goes before that */
 	int	born;		/* as of the message: its age is taken once */
-	unsigned asked : 15;	/* q.asked when it left core */
+	unsigned seen : 15;	/* the last request when it left core */
 	unsigned skipped : 1;	/* struct skip is behind the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
@@ -341,7 +331,6 @@ struct list {
  *	window > 0 <--fb_lift, fb_good-- DEAD: window == 0
  *	           --fb_bad, th_sleep-->
  */
-#define NEVER		(-1e30)	/* mono */
 #define UNUSED_MOST	1000	/* unused threads: memory is small */
 
 struct thread {
@@ -358,7 +347,7 @@ struct thread {
 	double	until;		/* mono; DEAD: when it is tried again; else 0 */
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report, start or mail */
-	double	good, bad;	/* mono; last report of the kind, or NEVER */
+	double	good, bad;	/* mono; last report of the kind, or -NEVER */
 	unsigned long ngood, nbad;	/* reports */
 	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long died;	/* value of q.events when it last died */
@@ -481,8 +470,6 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
 	struct heap later;	/* stubs that wait, by due */
-	unsigned asked;		/* number of the last request that concerns
-				 * stubs, at most ASKED_MOST */
 	unsigned long evicted;	/* messages forgotten so far */
 	unsigned long moves;	/* counts what may make a message wait */
 	struct message *largest;	/* the one with the most recipients, of

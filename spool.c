@@ -350,7 +350,7 @@ static struct dir {
 	double	began;		/* mono; when it was last read */
 	double	rest;		/* mono; not to be read before; 0: no reading
 				 * has ended or failed yet */
-	double	again;		/* mono; read then for forgotten files; FAR_OFF:
+	double	again;		/* mono; read then for forgotten files; NEVER:
 				 * there are none */
 	long	whole;		/* a message file whose status changed before
 				 * was there at the last complete reading */
@@ -381,7 +381,7 @@ add_dir(int i)
 	if (dirs[i].there)
 		return;
 	dirs[i].there = dirs[i].dirty = 1;
-	dirs[i].again = FAR_OFF;
+	dirs[i].again = NEVER;
 	scan.unseen++;
 	if (scan.n <= i)
 		scan.n = i + 1;
@@ -503,7 +503,7 @@ open_dir(void)
 		d->began = now.mono;
 		d->dirty = 0;
 		if (scan.all)
-			d->again = FAR_OFF;
+			d->again = NEVER;
 		return 1;
 	}
 	return 0;
@@ -606,7 +606,7 @@ spool_may_load(const char *name, int look)
 	int i = dir_of(name);
 	struct stat st;
 
-	if (dirs[i].again < FAR_OFF && !(scan.at == i && scan.all) &&
+	if (dirs[i].again < NEVER && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_offered(name, st.st_ctime))
 		return 0;

@@ -103,7 +103,7 @@ static unsigned long started;	/* new agents so far */
 static struct {
 	double	since;		/* mono; a second from then on ... */
 	long	n;		/* ... starts that -R counts */
-} forks = { NEVER, 0 };
+} forks = { -NEVER, 0 };
 
 static char inbuf[LINE_MOST + READ_MOST];
 
@@ -1106,7 +1106,7 @@ ta_run(void)
 double
 ta_prep(fd_set *in, fd_set *out, int *max)
 {
-	double wait = FAR_OFF, again;
+	double wait = NEVER, again;
 	struct ring *r;
 	struct ta *ta;
 

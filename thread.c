@@ -183,7 +183,7 @@ new_thread(struct chan *chan, const char *host, unsigned box)
 	strcpy(t->host, host);
 	t->chan = chan;
 	t->box = box;
-	t->slot = t->good = t->bad = NEVER;
+	t->slot = t->good = t->bad = -NEVER;
 	t->used = now.mono;
 	hash_add(&q.dests, &t->link, thread_hash(chan, host, box));
 	return t;
@@ -268,7 +268,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	heap_del(&q.wake, &t->wake);
 	set_ring(t, r);
 	t->held = held_address(chan->name, host);
-	t->woken = NEVER;
+	t->woken = -NEVER;
 	t->triggered = 0;
 	lift_due(t);
 	PREPEND(q.all, t, next, prev);

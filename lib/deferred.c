@@ -1,5 +1,6 @@
 /*
- * deferred.c - mail that submit -q could not route.
+ * deferred.c - mail beside the queue: what submit -q could not route, and
+ * message files without a control file.
  *
  *	deferred/1057616	the message, as it was in router/
  *	deferred/1057616.why	3 1795392000 no table of routes: routes:12: ...
@@ -14,7 +15,7 @@
  * A clock that was set back delays nothing either.
  */
 #include "deferred.h"
-#include "util.h"
+#include "office.h"
 
 #define PATH_SIZE	1024
 #define WHY		".why"
@@ -121,4 +122,26 @@ deferred_forget(const char *office, const char *num)
 	char path[PATH_SIZE];
 
 	return why_path(path, office, num) < 0 ? -1 : unlink(path);
+}
+
+/* What cannot be looked at may be there; and without transport/ all would look
+ * like one. */
+int
+office_is_orphan(const char *office, const char *name)
+{
+	static const char *const mark[] = { "", ".", SUBMIT_MARK };
+	const char *base = name_base(name);
+	char path[PATH_MAX_];
+	struct stat st;
+	int i;
+
+	for (i = -1; i < 3 * OFFICE_LEVELS; i++)
+		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
+		    i < 0 ? "" : office_dir(office_hash(base, i / 3)),
+		    i < 0 ? "" : mark[i % 3], i < 0 ? name : base) < 0 ||
+		    lstat(path, &st) == 0 || (errno != ENOENT &&
+		    errno != ENOTDIR))
+			return 0;
+	text_fmt(path, sizeof(path), "%s/transport", office);
+	return lstat(path, &st) == 0;
 }

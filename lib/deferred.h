@@ -1,5 +1,5 @@
 /*
- * deferred.h - mail that submit -q could not route: see deferred.c.
+ * deferred.h - mail beside the queue, for submit -q and mailq: see deferred.c.
  */
 #ifndef DEFERRED_H
 #define DEFERRED_H
@@ -28,5 +28,10 @@ int	deferred_write(const char *office, const char *num,
 int	deferred_forget(const char *office, const char *num);
 /* The number in the name NUM.why, copied to num; NULL: another name. */
 const char *deferred_of(const char *entry, char *num, unsigned long size);
+
+/* Has the message file office/queue/name no control file, nor one that is being
+ * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.
+ */
+int	office_is_orphan(const char *office, const char *name);
 
 #endif

@@ -96,28 +96,6 @@ office_hash(const char *base, int level)
 	    27 + (int)(n % 676);
 }
 
-/* What cannot be looked at may be there; and without transport/ all would look
- * like one. */
-int
-office_is_orphan(const char *office, const char *name)
-{
-	static const char *const mark[] = { "", ".", SUBMIT_MARK };
-	const char *base = name_base(name);
-	char path[PATH_MAX_];
-	struct stat st;
-	int i;
-
-	for (i = -1; i < 3 * OFFICE_LEVELS; i++)
-		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
-		    i < 0 ? "" : office_dir(office_hash(base, i / 3)),
-		    i < 0 ? "" : mark[i % 3], i < 0 ? name : base) < 0 ||
-		    lstat(path, &st) == 0 || (errno != ENOENT &&
-		    errno != ENOTDIR))
-			return 0;
-	text_fmt(path, sizeof(path), "%s/transport", office);
-	return lstat(path, &st) == 0;
-}
-
 /* ---- spool ids -------------------------------------------------------- */
 
 /* Reads the number of the start from the file STARTS_FILE in the post office;

@@ -30,11 +30,6 @@ const char *name_in(const char *);
 const char *office_dir(int i);
 /* Where the base of a name is hashed to. */
 int	office_hash(const char *base, int level);
-/* Has the message file office/queue/name no control file, nor one that is being
- * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.
- */
-int	office_is_orphan(const char *office, const char *name);
-
 /* The time of a message file: s in seconds since 1970, 0 if the clock was not
  * set or the time is unknown; ns in nanoseconds. */
 struct spool_time {

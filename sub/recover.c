@@ -18,6 +18,7 @@
  * locked, it and its message are set aside in postman/.
  */
 #include "submit.h"
+#include "../lib/deferred.h"
 #include <dirent.h>
 #include <signal.h>
 

@@ -59,7 +59,7 @@ start(struct thread *d, const struct feedback *f)
 {
 	memset(d, 0, sizeof(*d));
 	d->fb = f;
-	d->slot = NEVER;
+	d->slot = -NEVER;
 	now.mono = 0;
 	fb_lift(d);
 }

@@ -104,6 +104,63 @@ is 'each recipient has its own last reason' \
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
+# ---- a retryat beside other jobs of an evicted message -------------------------
+
+fresh
+put "$po" 111-1 test h1 at3000 test h2 grey
+start
+ok 'two jobs are deferred, one until a retryat' \
+    wait_for 60 eval '[ "$(count "deferred msg=111-1")" -eq 2 ]'
+put "$po" 112-1 test h9 full
+ok 'a message with a retryat within an hour is evicted' \
+    wait_log 'evict msg=111-1 .*for=(29|30)[0-9][0-9]' 60
+pass_by 2000
+put "$po" 113-1 test h8 fine
+ok 'mail is delivered before the retryat' wait_log 'complete msg=113-1' 60
+is 'the other job of an evicted message waits for the retryat' \
+    "$(tried 111-1 at3000) $(tried 111-1 grey)" '1 1'
+pass_by 1100
+ok 'both jobs are tried at the retryat' \
+    wait_for 60 eval 'often 2 111-1 at3000 && often 2 111-1 grey'
+put "$po" 114-1 test h3 at7000 test h4 grey
+wait_for 60 eval '[ "$(count "deferred msg=114-1")" -eq 2 ]'
+put "$po" 115-1 test h9 fine
+ok 'a retryat of hours keeps no other job of an evicted message' \
+    wait_log 'evict msg=114-1 .*for=(9[0-9]|1[0-9][0-9]) ' 60
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# The only agent is busy, so that the job without a retryat is ready.
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 2
+PARAMdsn="-x '*'"
+*/*	interval=100s retries=1 expiry=2h skew=1000000
+test/*	command="words $tmp" maxta=1
+next/*	command="words $tmp"
+EOF
+: >"$tmp/slow"
+put "$po" 121-1 test h1 at3000 test h2 full
+start
+wait_for 60 eval '[ "$(count "deferred msg=121-1")" -eq 2 ]'
+put "$po" 122-1 test h3 slow
+wait_for 60 often 1 122-1 slow
+pass_by 300
+put "$po" 123-1 next h4 fine
+ok 'a message with a ready job leaves for another channel' \
+    wait_log 'evict msg=121-1 .*for=2[0-9]+' 60
+ok 'mail of the other channel is delivered' wait_log 'complete msg=123-1' 60
+rm "$tmp/slow"
+put "$po" 124-1 test h5 fine
+ok 'mail of the first channel is delivered' wait_log 'complete msg=124-1' 60
+is 'its job with a retryat is not tried early' "$(tried 121-1 at3000)" 1
+pass_by 2900
+ok 'its jobs are tried at the retryat' \
+    wait_for 60 eval 'often 2 121-1 at3000 && often 2 121-1 full'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
 # ---- more than PARAMrecipients in one message ----------------------------------
 
 fresh

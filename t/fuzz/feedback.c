@@ -31,7 +31,7 @@ rate(const char *s)
 		return;
 	fuzz_must(f.rate.n >= 0 && f.rate.per >= 1, "a rate is in seconds");
 	memset(&d, 0, sizeof(d));
-	d.slot = NEVER;
+	d.slot = -NEVER;
 	d.fb = &f;
 	for (now.mono = i = 0; i < 5; i++) {
 		wait = fb_wait(&d);
