@@ -32,7 +32,7 @@
  *	after that		0 slots; the 11th recipient is next
  *
  * So a message of n recipients is done when n * slotcost / (slotcost - 1)
- * recipients were given, whatever mail comes.  A message of fewer than
+ * recipients were given, whatever mail comes.  A message of at most
  * minslots * slotcost recipients is never preempted.
  *
  * A job that preempts may be preempted, too: jobs form trees.  The job that
@@ -353,8 +353,8 @@ search(struct ring *r, unsigned i, long most)
 	search(r, a + b - first, most);
 }
 
-/* The best of the jobs that c could pay for with all its slots, earned and to
- * be earned, or NULL.  That sum does not change while c gives recipients; so a
+/* The best of the jobs that need fewer slots than c has earned and can still
+ * earn, or NULL.  That sum does not change while c gives recipients; so a
  * result of NULL is kept until another job changes. */
 static struct job *
 candidate(struct job *c)
@@ -367,7 +367,7 @@ candidate(struct job *c)
 	r->judged = c;
 	r->judged_at = mono;
 	r->rival = NULL;
-	most = (c->read - c->chosen + c->avail) / r->conf->v.slotcost;
+	most = (c->read - c->chosen + c->avail - 1) / r->conf->v.slotcost;
 	if (most > 0)
 		search(r, 0, most);
 	return r->rival;
@@ -467,7 +467,7 @@ preempting(struct job *c)
 	struct job *b;
 
 	if (s->slotcost < 2 || c->avail <= 0 ||
-	    rcpts_left(c) + c->chosen < s->minslots * s->slotcost)
+	    rcpts_left(c) + c->chosen <= s->minslots * s->slotcost)
 		return NULL;
 	while ((b = candidate(c)) != NULL) {
 		v = open_vertex(b);

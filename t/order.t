@@ -27,7 +27,7 @@ sed 's/slot 16 sel 1     list: 1(avail=-13/slot 16 sel 1     list: 1(avail=-14/'
     "$top/t/vectors/preempt.txt" | "$V" >"$tmp/tap"
 is 'preemptive order: a wrong slot of a vector is found' \
     "$(grep '^not ok' "$tmp/tap")" \
-    'not ok 11 - nested-cost2-60-10-2-1'
+    'not ok 14 - nested-cost2-60-10-2-1'
 
 # Names of any length, and messages that come while others are delivered.
 cat >"$tmp/vec" <<'VECTORS'
