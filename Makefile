@@ -5,6 +5,8 @@
 #	make run		a small spool, and mail being delivered
 #	make check		the tests
 #	make install		under PREFIX; DESTDIR= for packaging
+#	make box		all programs in one static binary, for flash
+#	make install-box	that, and a link for each program
 #	make uninstall		takes it away again, but no configuration
 #	make dist		an archive of the source
 #
@@ -108,9 +110,12 @@ BENCHES = bench/waits bench/limit bench/noop bench/floor
 all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
-MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
-SUBMIT = submit.o sub/qrun.o sub/smtpd.o sub/peer.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
-SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
+MQ = mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o
+MAILQ = mailq.o $(MQ) $(LIB)
+SUB = sub/qrun.o sub/smtpd.o sub/peer.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o
+SUBMIT = submit.o $(SUB) $(LIB)
+TALK = ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o
+SMTP = ta/smtp.o $(TALK) $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols
 RANLIB = :
@@ -151,6 +156,15 @@ ta/errormail: ta/errormail.o $(AGENT)
 # BSDs and glibc 2.34 and newer; elsewhere say LIBS=-lresolv, or NO_RESOLV.
 ta/smtp: $(SMTP)
 	$(LINK) $(SMTP) $(LIBS)
+
+# All in one: each source with a main() gives it a name of its own, see box.c.
+# Where the C library is no static one, say STATIC=.
+STATIC = -static
+MAINS = scheduler.c check.c syslog.c mailq.c submit.c ta/mailbox.c ta/hold.c ta/sm.c ta/errormail.c ta/smtp.c ta/dsn.c
+BOXED = box.o $(MQ) $(SUB) ta/box.o ta/run.o ta/table.o ta/report.o $(TALK) ta/lib.o ta/job.o $(DAEMON) $(LIB)
+box: $(BOXED) $(MAINS)
+	for c in $(MAINS); do p=$${c##*/}; $(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -DBOX=box_$${p%.c} -c -o $${c%.c}.box.o $$c || exit; done
+	$(LINK) $(STATIC) *.box.o ta/*.box.o $(BOXED) $(LIBS)
 
 # For the tests.  clocksched, clockmailq and clocksubmit have clocks that a test
 # can set, dnssmtp and dnshold are agents with name servers that a test can write.
@@ -235,7 +249,7 @@ $(MAILBOX): $(HEADERS)
 $(SM): $(HEADERS)
 $(DSN): $(HEADERS)
 $(SMTP): $(HEADERS)
-check.o syslog.o ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
+check.o syslog.o box.o ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
 t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/quick.o t/dns.o t/evil.o t/block.o t/prints.o: $(HEADERS)
 t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/smtp.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
@@ -276,24 +290,32 @@ bench: all $(TESTS) $(BENCHES)
 	sh bench/hostile
 
 # A program that runs is not written over but replaced.
-install: all
-	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE)/forms $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
+install: all install-files
 	umask 022; rm -f $(DESTDIR)$(SBIN)/scheduler; cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	umask 022; for f in $(PROGRAMS) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && cp $$f $(DESTDIR)$(MAILBIN)/$$f || exit; done
 	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
 	umask 022; cp submit $(DESTDIR)$(BIN)/submit
 	umask 022; cp mailq $(DESTDIR)$(BIN)/$(MAILQNAME)
+	@test -z "$(SUBMITGROUP)" || $(CLOSE)
+
+# The links have the box's modes, so its submit is never set-group-id.
+install-box: box install-files
+	umask 022; rm -f $(DESTDIR)$(MAILBIN)/box; cp box $(DESTDIR)$(MAILBIN)/box
+	for f in $(SBIN)/scheduler $(BIN)/submit $(BIN)/$(MAILQNAME); do rm -f $(DESTDIR)$$f && ln -s $(MAILBIN)/box $(DESTDIR)$$f || exit; done
+	for f in $(PROGRAMS) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && ln -s $(MAILBIN)/box $(DESTDIR)$(MAILBIN)/$$f || exit; done
+
+install-files:
+	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE)/forms $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
 	umask 022; cp contrib/summary $(DESTDIR)$(MAILBIN)/summary
 	umask 022; sed $(PAGES) man/submit.1 >$(DESTDIR)$(MAN)/man1/submit.1
 	umask 022; sed $(PAGES) man/mailq.1 >$(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
 	umask 022; for s in 5 7 8; do for f in man/*.$$s; do sed $(PAGES) $$f >$(DESTDIR)$(MAN)/man$$s/$${f#man/} || exit; done; done
 	umask 022; for f in $(CONFIG); do test -f $(DESTDIR)$(MAILSHARE)/$$f || cp $$f $(DESTDIR)$(MAILSHARE)/$$f || exit; done
-	@test -z "$(SUBMITGROUP)" || $(CLOSE)
 
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
-	for f in $(PROGRAMS) $(AGENTS) summary; do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
+	for f in $(PROGRAMS) $(AGENTS) summary box; do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
 	rm -f $(DESTDIR)$(MAN)/man1/submit.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
 	for s in 5 7 8; do for f in man/*.$$s; do rm -f $(DESTDIR)$(MAN)/man$$s/$${f#man/}; done; done
 
@@ -306,4 +328,4 @@ give: man/scheduler-protocol.7
 	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f places scheduler $(PROGRAMS) mailq submit give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)
+	rm -f places scheduler $(PROGRAMS) mailq submit box give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)

@@ -34,6 +34,10 @@
 #include <unistd.h>
 
 #define VERSION	"0.2"	/* of every program */
+#ifdef BOX		/* the name that main() has in box.c */
+#define main BOX
+int	main(int, char **);
+#endif
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 
 #ifdef NO_SYMLINK
