@@ -97,14 +97,14 @@ OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o destdb.o thread.o order
 # takes what it needs.
 LIB = lib/lib.a
 DAEMON = lib/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/path.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/origin.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 # Programs that the scheduler starts, in MAILBIN: what -n becomes, and what
 # gives the log to syslogd.
 PROGRAMS = scheduler-check scheduler-syslog
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
-TESTS = t/cftest t/prints t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/clocksubmit t/quicksubmit t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
+TESTS = t/cftest t/prints t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/clocksubmit t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
@@ -184,8 +184,6 @@ t/clockmailq: $(MAILQ) t/clock.o $(DAEMON)
 	$(LINK) $(MAILQ) t/clock.o $(DAEMON) $(LIBS)
 t/clocksubmit: $(SUBMIT) t/clock.o t/mono.o $(DAEMON)
 	$(LINK) $(SUBMIT) t/clock.o t/mono.o $(DAEMON) $(LIBS)
-t/quicksubmit: $(SUBMIT) t/mono.o t/quick.o
-	$(LINK) t/mono.o t/quick.o $(SUBMIT) $(LIBS)
 t/dnssmtp: $(SMTP) t/dns.o t/mono.o
 	$(LINK) t/dns.o t/mono.o $(SMTP) $(LIBS)
 t/dnshold: $(HOLD) t/dns.o
@@ -251,7 +249,7 @@ $(DSN): $(HEADERS)
 $(SMTP): $(HEADERS)
 check.o syslog.o box.o ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
-t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/quick.o t/dns.o t/evil.o t/block.o t/prints.o: $(HEADERS)
+t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o t/prints.o: $(HEADERS)
 t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/smtp.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
 t/fuzz/ctl.o t/invec.o: intake.c
 t/fuzz/cf.o: check.c

@@ -445,7 +445,6 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 static int
 pass_on(struct post *p, char *name)
 {
-	char path[700];
 	int bad;
 
 	rights_group(1);
@@ -454,8 +453,7 @@ pass_on(struct post *p, char *name)
 	if (bad)
 		return cannot_write(opt.po);
 	text_fmt(name, 64, "router/%lu", p->num);
-	text_fmt(path, sizeof(path), "%s/" ROUTER_NOTIFY, opt.po);
-	post_new(path, name + 7);
+	post_new(path_in(opt.po, ROUTER_NOTIFY), name + 7);
 	if (opt.verbose)
 		printf("given to %s\n", name);
 	return 0;

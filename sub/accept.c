@@ -35,15 +35,10 @@
 #include "submit.h"
 #include <utime.h>
 
-#define PATH_SIZE	800
-
 static int
 is_closed(const char *po, const char *dir, struct stat *st)
 {
-	char path[PATH_SIZE];
-
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	return stat(path, st) == 0 && post_closed(st);
+	return stat(path_in(po, "%s", dir), st) == 0 && post_closed(st);
 }
 
 int
@@ -69,7 +64,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
     long uid, char *to, size_t size)
 {
 	text_fmt(to, size, "%s/private/%s.%ld.orig", po, name, uid);
-	if (entry_exists(to) && strcmp(path, to) != 0) {
+	if (path_exists(to) && strcmp(path, to) != 0) {
 		say("%s is there already; try again", to);
 		return -1;
 	}
@@ -181,20 +176,19 @@ accept_parse(const char *base, char *name, size_t size)
 int
 accept_known(const char *po, const char *base)
 {
-	char path[PATH_SIZE], name[100], other[PATH_SIZE];
+	const char *path = path_in(po, "private/%s", base);
 	struct stat orig, copied;
+	char name[100];
 	int i;
 
 	accept_parse(base, name, sizeof(name));
-	text_fmt(path, sizeof(path), "%s/private/%s", po, base);
-	text_fmt(other, sizeof(other), "%s/queue/%s", po, name);
-	if (lstat(path, &orig) < 0 || lstat(other, &copied) < 0 ||
+	if (lstat(path, &orig) < 0 ||
+	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size || orig.st_mtime != copied.st_mtime)
 		return 0;
 	for (i = 0; i < 2; i++) {
-		text_fmt(other, sizeof(other), "%s/transport/%s%s", po,
-		    i == 0 ? "" : SUBMIT_MARK, name);
-		if (lstat(other, &copied) < 0)
+		if (lstat(path_in(po, "transport/%s%s", i == 0 ? "" :
+		    SUBMIT_MARK, name), &copied) < 0)
 			continue;
 		if (entry_sync(po, "queue") < 0 ||
 		    entry_sync(po, "transport") < 0)

@@ -17,29 +17,23 @@
 #include "../lib/deferred.h"
 #include <dirent.h>
 
-#define PATH_SIZE	800
-
 int
 defer_any(const char *po)
 {
-	char path[PATH_SIZE];
 	struct stat st;
 
-	text_fmt(path, sizeof(path), "%s/" DEFERRED, po);
-	return stat(path, &st) == 0;
+	return stat(path_in(po, DEFERRED), &st) == 0;
 }
 
 int
 defer(const char *po, const char *path, const char *base,
     unsigned long mark, const char *why)
 {
-	char to[PATH_SIZE];
+	const char *to = path_in(po, DEFERRED "/%s", base);
+	int there = strcmp(path, to) == 0;
 	struct deferred d;
 	struct stat st;
-	int there;
 
-	text_fmt(to, sizeof(to), "%s/" DEFERRED "/%s", po, base);
-	there = strcmp(path, to) == 0;
 	if (rights_dir(po, DEFERRED, 022) < 0)
 		return -1;
 	if (!there && lstat(to, &st) == 0) {
@@ -60,30 +54,6 @@ defer(const char *po, const char *path, const char *base,
 	return -1;
 }
 
-unsigned
-defer_all(const char *po, const char *dir, unsigned long mark,
-    const char *why)
-{
-	int again = strcmp(dir, DEFERRED) == 0;
-	char path[PATH_SIZE];
-	struct scan scan;
-	struct stat st;
-	unsigned i, n = 0;
-
-	if (scan_read(&scan, po, dir, deferred_name) < 0)
-		return 0;
-	for (i = 0; i < scan.n; i++) {
-		text_fmt(path, sizeof(path), "%s/%s/%s", po, dir,
-		    scan.v[i].name);
-		if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    (again && !defer_due(po, scan.v[i].name, mark)))
-			continue;
-		n += defer(po, path, scan.v[i].name, mark, why) == 0;
-	}
-	scan_free(&scan);
-	return n;
-}
-
 int
 defer_due(const char *po, const char *base, unsigned long mark)
 {
@@ -97,13 +67,10 @@ defer_due(const char *po, const char *base, unsigned long mark)
 static void
 clean(const char *po, const char *entry)
 {
-	char path[PATH_SIZE], num[64];
-	struct stat st;
+	char num[64];
 
-	if (deferred_of(entry, num, sizeof(num)) == NULL)
-		return;
-	text_fmt(path, sizeof(path), "%s/" DEFERRED "/%s", po, num);
-	if (lstat(path, &st) < 0 && errno == ENOENT)
+	if (deferred_of(entry, num, sizeof(num)) != NULL &&
+	    !path_exists(path_in(po, DEFERRED "/%s", num)))
 		deferred_forget(po, num);
 }
 
@@ -111,13 +78,10 @@ long
 defer_wait(const char *po, unsigned long mark)
 {
 	long wall = (long)time(NULL), wait = -1, left;
-	char path[PATH_SIZE];
+	DIR *dir = opendir(path_in(po, DEFERRED));
 	struct deferred d;
 	struct dirent *e;
-	DIR *dir;
 
-	text_fmt(path, sizeof(path), "%s/" DEFERRED, po);
-	dir = opendir(path);
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
 		clean(po, e->d_name);
 		if (!deferred_name(e->d_name))

@@ -35,7 +35,6 @@
 #include <sys/statvfs.h>
 #endif
 
-#define PATH_SIZE	800
 #define INODES_FREE	50	/* that mail leaves, as it leaves bytes */
 
 int
@@ -49,12 +48,12 @@ entry_open(const char *po)
 {
 	static const char *const places[] = { "public", "router", "queue",
 	    "transport" };
-	char path[PATH_SIZE];
+	const char *path;
 	struct stat st;
 	int i, ours = 1;
 
 	for (i = 0; i < 4; i++) {
-		text_fmt(path, sizeof(path), "%s/%s", po, places[i]);
+		path = path_in(po, "%s", places[i]);
 		errno = ENOTDIR;
 		if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
 			if (errno == ENOENT || errno == ENOTDIR)
@@ -79,9 +78,8 @@ entry_open(const char *po)
 int
 entry_sync(const char *po, const char *dir)
 {
-	char path[PATH_SIZE];
+	const char *path = path_in(po, "%s", dir);
 
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
 	return dir_sync(path) < 0 ? say_cannot("sync", path) : 0;
 }
 
@@ -117,11 +115,10 @@ entry_room(const char *po, const struct routes *routes, double bytes)
 static int
 give(const char *po, int fd)
 {
-	char dir[PATH_SIZE];
 	struct stat st;
 
-	text_fmt(dir, sizeof(dir), "%s/transport", po);
-	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
+	if (geteuid() != 0 || stat(path_in(po, "transport"), &st) < 0 ||
+	    st.st_uid == 0)
 		return 0;
 	return fchown(fd, st.st_uid, st.st_gid);
 }
@@ -132,14 +129,6 @@ entry_is_open(int fd, const char *path)
 	struct stat a, b;
 
 	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && same_file(&a, &b);
-}
-
-int
-entry_exists(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
 /* ---- the control file ------------------------------------------------ */
@@ -257,25 +246,20 @@ write_control(const struct mail *m, const char *po, const char *path,
 void
 entry_notify(const char *po, const char *name)
 {
-	char path[PATH_SIZE];
-
-	if (text_fmt(path, sizeof(path), "%s/.scheduler.notify", po) == 0)
-		post_new(path, name);
+	post_new(path_in(po, ".scheduler.notify"), name);
 }
 
 int
 entry_put(const struct mail *m, const char *po, const char *path, int fd,
     const char *name, unsigned long body)
 {
-	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
+	const char *dot = path_in(po, "transport/" SUBMIT_MARK "%s", name);
+	const char *ctl = path_in(po, "transport/%s", name);
+	const char *msg = path_in(po, "queue/%s", name);
 	int bad = 0;
 	FILE *f;
 
-	text_fmt(dot, sizeof(dot), "%s/transport/" SUBMIT_MARK "%s", po,
-	    name);
-	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
-	text_fmt(msg, sizeof(msg), "%s/queue/%s", po, name);
-	if (entry_exists(ctl) || entry_exists(msg)) {
+	if (path_exists(ctl) || path_exists(msg)) {
 		say("%s is there already; try again", msg);
 		return -1;
 	}

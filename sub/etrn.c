@@ -11,8 +11,6 @@
 #include "submit.h"
 #include <ctype.h>
 
-#define PATH_SIZE	800
-
 int
 etrn_host_ok(const char *s)
 {
@@ -26,42 +24,29 @@ etrn_host_ok(const char *s)
 	return 1;
 }
 
-/* The file becomes one of the queue: 0 or -1 with errno. */
-static int
-put(const struct post *p, const char *po, const char *name)
-{
-	char path[PATH_SIZE];
-
-	text_fmt(path, sizeof(path), "%s/transport/%s", po, name);
-	if (entry_exists(path)) {
-		errno = EEXIST;
-		return -1;
-	}
-	return rename(p->path, path);
-}
-
 int
 etrn(const char *po, const char *host)
 {
+	const char *path = po;
 	char name[64];
 	struct post p;
-	int bad;
+	int bad = post_open(&p, po, "etrn") < 0, made = !bad;
 
-	if (post_open(&p, po, "etrn") < 0) {
-		say("cannot write to %s: %s; the scheduler was not asked", po,
-		    strerror(errno));
-		return X_TEMPFAIL;
+	if (made) {
+		entry_name(name, sizeof(name), p.num);
+		path = path_in(po, "transport/%s", name);
+		errno = EIO;	/* for a failure that sets none */
+		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;
+		if (!bad && path_exists(path))
+			bad = errno = EEXIST;
+		bad = bad || rename(p.path, path) < 0;
 	}
-	entry_name(name, sizeof(name), p.num);
-	errno = EIO;	/* for a failure that sets none */
-	bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0 ||
-	    put(&p, po, name) < 0;
 	if (bad)
-		say("cannot write to %s/transport: %s; the scheduler was not "
-		    "asked", po,
-		    strerror(errno));
+		say("cannot write to %s: %s; the scheduler was not asked",
+		    path, strerror(errno));
 	else
 		entry_notify(po, name);
-	post_drop(&p);		/* its name there is gone, when all went well */
+	if (made)
+		post_drop(&p);	/* its name there is gone, when all went well */
 	return bad ? X_TEMPFAIL : 0;
 }

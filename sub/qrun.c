@@ -98,8 +98,9 @@ struct file {
 /* A directory while it is worked through. */
 struct place {
 	const char *po, *dir;
-	const struct routes *routes;
-	int	(*fits)(const char *);
+	struct routes routes;
+	char	why[DEFERRED_WHY];	/* that all mail is deferred, or "" */
+	unsigned deferred;	/* ... files, so far */
 	struct scan scan;
 	unsigned long mark;	/* of the table, for deferred/ */
 	unsigned left;	/* files in router/ that had to stay */
@@ -671,7 +672,7 @@ take(const struct place *p, const char *base)
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
 	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
 	say_about(topic);
-	v = try(&q, p->routes, dir, base);
+	v = try(&q, &p->routes, dir, base);
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
@@ -730,15 +731,11 @@ lock_file(const char *path)
 static int
 lock(const char *po)
 {
-	char path[PATH_SIZE];
-	int fd, i;
+	const char *path = path_in(po, ".submit.lock");
+	int i, fd = lock_file(path);
 
-	text_fmt(path, sizeof(path), "%s/.submit.lock", po);
-	fd = lock_file(path);
-	if (fd < 0) {
-		say("cannot make or open %s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (fd < 0)
+		return say_cannot("make or open", path);
 	for (i = 0; fd_lock(fd) < 0; i++) {
 		if ((errno == EACCES || errno == EAGAIN) && i < LOCK_MOST &&
 		    !leave) {
@@ -763,10 +760,21 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
+/* Without a table, all mail is deferred: 1 if this file was. */
+static int
+defer_unrouted(const struct place *p, const char *base)
+{
+	const char *path = path_in(p->po, "%s/%s", p->dir, base);
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    defer(p->po, path, base, p->mark, p->why) == 0;
+}
+
 /* Takes files of the list until all are taken: 0, or an exit code.  Workers
  * have one offset: who moves it by one has that file. */
 static int
-work(const struct place *p)
+work(struct place *p)
 {
 	int code = 0;
 	const char *base;
@@ -783,7 +791,9 @@ work(const struct place *p)
 		if (strcmp(p->dir, DEFERRED) == 0 &&
 		    !defer_due(p->po, base, p->mark))
 			continue;
-		if (take(p, base) != TAKEN)
+		if (p->why[0] != '\0')
+			p->deferred += (unsigned)defer_unrouted(p, base);
+		else if (take(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
 	say_about(NULL);
@@ -792,7 +802,7 @@ work(const struct place *p)
 
 /* Starts a child: its process number, or -1. */
 static pid_t
-start_worker(const struct place *p)
+start_worker(struct place *p)
 {
 	pid_t pid;
 
@@ -826,7 +836,7 @@ wait_for(pid_t pid)
 
 /* Shares the list between n processes, of which we are one. */
 static int
-share_out(const struct place *p, unsigned n)
+share_out(struct place *p, unsigned n)
 {
 	pid_t pid[64];
 	int code, other;
@@ -849,11 +859,10 @@ share_out(const struct place *p, unsigned n)
 static int
 take_all(struct place *p, const char *dir, int (*fits)(const char *))
 {
-	unsigned n = (unsigned)p->routes->workers;
+	unsigned n = p->why[0] != '\0' ? 1 : (unsigned)p->routes.workers;
 	int code;
 
 	p->dir = dir;
-	p->fits = fits;
 	if (scan_read(&p->scan, p->po, dir, fits) < 0)
 		return X_TEMPFAIL;
 	if (n > p->scan.n)
@@ -889,31 +898,6 @@ take_places(struct place *p)
 	return code;
 }
 
-/* A run with a table that was read, and its mark. */
-static int
-take_both(const char *po, const struct routes *routes, unsigned long mark,
-    int turn)
-{
-	struct place p;
-	int hidden, code, old = 0;
-
-	if (entry_room(po, routes, 0.0) < 0 ||
-	    rights_dir(po, "private", 077) < 0)
-		return X_TEMPFAIL;
-	memset(&p, 0, sizeof(p));
-	p.po = po;
-	p.routes = routes;
-	p.mark = mark;
-	p.turn = turn;
-	hidden = take_all(&p, "private", is_hidden);
-	if (defer_any(po)) {
-		old = take_all(&p, DEFERRED, deferred_name);
-		defer_wait(po, mark);
-	}
-	code = take_places(&p);
-	return code != 0 ? code : old != 0 ? old : hidden;
-}
-
 /* Reads the table as root, as other users may not be able to.  Without a table
  * the default of postmanage counts; one with mistakes may be meant to have
  * another, so no double bounce is removed meanwhile. */
@@ -947,42 +931,51 @@ table_mark(const char *table)
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
 
-/* Without a table, all mail is deferred, for this reason. */
-static void
-defer_unrouted(const char *po, unsigned long mark, const char *mistake)
+/* Takes all directories: 0, or an exit code. */
+static int
+take_office(struct place *p)
 {
-	char why[DEFERRED_WHY];
-	unsigned n;
-	int i;
+	int hidden = 0, code, old = 0;
 
-	text_fmt(why, sizeof(why), "no table of routes: %s", mistake);
-	n = defer_any(po) ? defer_all(po, DEFERRED, mark, why) : 0;
-	n += defer_all(po, "router", mark, why);
-	for (i = 0; i < nlow; i++)
-		n += defer_all(po, low[i], mark, why);
-	if (n > 0)
+	if (p->why[0] == '\0') {
+		if (entry_room(p->po, &p->routes, 0.0) < 0 ||
+		    rights_dir(p->po, "private", 077) < 0)
+			return X_TEMPFAIL;
+		hidden = take_all(p, "private", is_hidden);
+	}
+	if (defer_any(p->po)) {
+		old = take_all(p, DEFERRED, deferred_name);
+		defer_wait(p->po, p->mark);
+	}
+	code = take_places(p);
+	if (p->deferred > 0)
 		say("messages moved to " DEFERRED " until there is a table: "
-		    "%u", n);
+		    "%u", p->deferred);
+	return p->why[0] != '\0' ? X_CONFIG : code != 0 ? code :
+	    old != 0 ? old : hidden;
 }
 
 static int
 run(const char *po, const char *table)
 {
-	int code = X_CONFIG, fd = lock(po);
-	unsigned long mark = table_mark(table);
-	struct routes routes;
+	static struct place p;
+	int code;
 
-	if (fd < 0)
+	memset(&p, 0, sizeof(p));
+	p.po = po;
+	p.turn = lock(po);
+	p.mark = table_mark(table);
+	if (p.turn < 0)
 		return X_TEMPFAIL;
-	if (load(&routes, table) == 0) {
-		code = take_both(po, &routes, mark, fd);
-	} else {
+	if (load(&p.routes, table) < 0) {
 		if (errno != EINVAL)
-			say("cannot read %s: %s", table, strerror(errno));
-		defer_unrouted(po, mark, routes.mistake);
+			say_cannot("read", table);
+		text_fmt(p.why, sizeof(p.why), "no table of routes: %s",
+		    p.routes.mistake);
 	}
-	route_free(&routes);
-	close(fd);
+	code = take_office(&p);
+	route_free(&p.routes);
+	close(p.turn);
 	return code;
 }
 
@@ -1062,11 +1055,9 @@ struct watch {
 static int
 has_changed(struct watch *w, const char *po)
 {
-	char path[PATH_SIZE];
 	struct stat st;
 
-	text_fmt(path, sizeof(path), "%s/%s", po, w->dir);
-	if (stat(path, &st) < 0)
+	if (stat(path_in(po, "%s", w->dir), &st) < 0)
 		return 1;	/* the run will say why */
 	if (!w->known || w->mtime != (long)st.st_mtime) {
 		w->known = 1;

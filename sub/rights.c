@@ -68,11 +68,10 @@ rights_drop(void)
 static int
 is_way_in(const char *po, const char *dir)
 {
-	char path[800];
 	struct stat st;
 
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	return stat(path, &st) == 0 && st.st_gid == ours && post_closed(&st);
+	return stat(path_in(po, "%s", dir), &st) == 0 && st.st_gid == ours &&
+	    post_closed(&st);
 }
 
 int
@@ -88,8 +87,8 @@ rights_advice(const char *po)
 	static char text[900];
 	struct stat st;
 
-	text_fmt(text, sizeof(text), "%s/public", po);
-	if (stat(text, &st) < 0 || !post_closed(&st) || st.st_gid == first)
+	if (stat(path_in(po, "public"), &st) < 0 || !post_closed(&st) ||
+	    st.st_gid == first)
 		return "try again later";
 	text_fmt(text, sizeof(text), "as %s/public is its group's alone and "
 	    "submit does not have it; the administrator can chgrp %ld submit "
@@ -110,9 +109,8 @@ rights_group(int on)
 int
 rights_serve(const char *po)
 {
-	char path[800];
+	const char *path = path_in(po, "transport");
 
-	text_fmt(path, sizeof(path), "%s/transport", po);
 	if (lstat(path, &owner) < 0)
 		return say_cannot("look at", path);
 	if (!S_ISDIR(owner.st_mode)) {
@@ -150,10 +148,9 @@ rights_ours(long uid)
 int
 rights_dir(const char *po, const char *dir, int closed)
 {
-	char path[800];
+	const char *path = path_in(po, "%s", dir);
 	struct stat st;
 
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return say_cannot("make", path);
 	if (lstat(path, &st) < 0)

@@ -13,8 +13,6 @@
 #include "submit.h"
 #include <dirent.h>
 
-#define PATH_SIZE	800
-
 static int
 compare(const void *pa, const void *pb)
 {
@@ -53,22 +51,19 @@ int
 scan_read(struct scan *s, const char *po, const char *dir,
     int (*fits)(const char *))
 {
-	char path[2 * PATH_SIZE];
+	const char *path = path_in(po, "%s", dir);
+	DIR *d = opendir(path);
 	unsigned size = 0;
 	struct dirent *e;
-	DIR *d;
 
 	s->v = NULL;
 	s->n = 0;
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	d = opendir(path);
 	if (d == NULL)
 		return say_cannot("read", path);
-	while ((e = readdir(d)) != NULL) {
-		text_fmt(path, sizeof(path), "%s/%s/%s", po, dir, e->d_name);
-		if (fits(e->d_name) && add(s, path, e->d_name, &size) < 0)
+	while ((e = readdir(d)) != NULL)
+		if (fits(e->d_name) && add(s, path_in(po, "%s/%s", dir,
+		    e->d_name), e->d_name, &size) < 0)
 			break;
-	}
 	closedir(d);
 	if (s->n > 1)
 		qsort(s->v, s->n, sizeof(*s->v), compare);
@@ -86,13 +81,10 @@ scan_free(struct scan *s)
 unsigned
 scan_count(const char *po, const char *dir, int (*fits)(const char *))
 {
-	char path[PATH_SIZE];
+	DIR *d = opendir(path_in(po, "%s", dir));
 	unsigned n = 0;
 	struct dirent *e;
-	DIR *d;
 
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	d = opendir(path);
 	while (d != NULL && (e = readdir(d)) != NULL)
 		n += fits(e->d_name);
 	if (d != NULL)

@@ -9,6 +9,7 @@
 
 #include "../lib/agent.h"
 #include "../lib/ctlfile.h"
+#include "../lib/path.h"
 #include "../lib/util.h"
 #include "../lib/post.h"
 
@@ -294,7 +295,6 @@ int	entry_envelope(const struct mail *, FILE *);
 int	entry_header(const struct mail *, FILE *);
 /* Sends the scheduler a notice; it finds the message anyway, only later. */
 void	entry_notify(const char *po, const char *name);
-int	entry_exists(const char *path);	/* 1 also when it cannot be known */
 int	entry_is_open(int fd, const char *path);	/* is it that file? */
 
 /* ======================================================================
@@ -304,6 +304,9 @@ int	entry_is_open(int fd, const char *path);	/* is it that file? */
 /* Completes them: 1 if an entry is left that somebody may be at work on, to be
  * looked at again; else 0. */
 int	entry_recover(const char *po);
+/* Is nobody at work on the control file?  dead: its process is gone, as far as
+ * we see. */
+int	entry_is_abandoned(const char *path, int dead);
 
 /* ======================================================================
  * accept.c - turns a file that a user owns into one of the post office
@@ -364,9 +367,6 @@ void	clause_show(const char *channel, const char *host);
  * after saying why not. */
 int	defer(const char *po, const char *path, const char *base,
 	    unsigned long mark, const char *why);
-/* The same for all in the directory, of deferred/ what is due: how many. */
-unsigned defer_all(const char *po, const char *dir, unsigned long mark,
-	    const char *why);
 /* Is the next try of a file in deferred/ due?  A table with another mark makes
  * all due. */
 int	defer_due(const char *po, const char *base, unsigned long mark);

@@ -8,6 +8,9 @@
  *				than PARAMpostbytes, the oldest are removed
  *	queue/			a message without a control file, an orphan, is
  *				set aside, and never removed
+ *	transport/		so is a control file .NAME, which a program of
+ *				another make or submit 0.1 did not complete,
+ *				with its message, if nobody has it locked
  *	router/			mail that nobody takes is counted for a warning
  *
  * Rounds.  Two rounds are at least 20 minutes apart, by the clock that nobody
@@ -15,18 +18,19 @@
  * post office has what the next one needs:
  *
  *	90061 86500		seconds that count, and now.up at the last round
- *	4 1934512 2		a file of the area 4, met in 2 rounds
+ *	5 1934512 87655		a file of the area 5, met since that second
  *
  * now.up counts from the boot.  If it is less than at the last round, the
  * machine was booted between them, and at least now.up seconds have passed.  So
  * the time between two rounds is known or is underestimated; and as it may be
  * another machine that has the disk now, it counts as one day at most.
  *
- * An abandoned file or an orphan must have been met, unchanged, in four rounds,
- * so for an hour.  Each area has a small table of such files; if it is full,
- * further files wait until there is room.  So a user who fills public/ takes no
- * place from orphans.  A file is known by a hash of its path and its lstat; for
- * a file that was changed or replaced, the hour begins again.
+ * An abandoned file or an orphan must have been met, unchanged, for an hour,
+ * and an unfinished control file for a day.  Each area has a small table of
+ * such files; if it is full, further files wait until there is room.  So a user
+ * who fills public/ takes no place from orphans.  A file is known by a hash of
+ * its path and its lstat; for a file that was changed or replaced, that time
+ * begins again.
  *
  * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
  * is new, then .bounce-0-HOUR with the hour, of those that count, of the first
@@ -45,20 +49,20 @@
 
 #define PATH_SIZE	800
 #define SEEN_MOST	100	/* files in the table of an area */
-#define ROUNDS		4	/* that must meet a file */
-#define DAY		86400.0	/* seconds */
+#define HOUR		3600UL	/* seconds */
+#define DAY		86400UL
 #define BLOCK		4096	/* bytes; a file on the disk is a multiple */
 #define CONTROL		".control"	/* behind the name in postman/ */
 
-enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
+enum { TRANSPORT, PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
 
 static const char *const areas[AREAS] = {
-	"public", "private", "postman", "router", "queue"
+	"transport", "public", "private", "postman", "router", "queue"
 };
 
 static struct seen {
 	unsigned long hash;
-	unsigned long rounds;	/* that have met the file; 0: a free place */
+	unsigned long since;	/* tidy.age when it was met; 0: a free place */
 	int	met;		/* by this round */
 } table[AREAS][SEEN_MOST];
 
@@ -81,7 +85,8 @@ aside_name(char *to, const char *po, const char *base, const char *mark)
 	int i;
 
 	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, mark);
-	for (i = 1; lstat(to, &st) == 0; i++)
+	for (i = 1; lstat(to, &st) == 0 || lstat(path_in(po, "postman/%s"
+	    CONTROL, name_base(to)), &st) == 0; i++)
 		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, mark,
 		    i);
 }
@@ -92,8 +97,7 @@ aside_name(char *to, const char *po, const char *base, const char *mark)
 static int
 is_due(const char *path)
 {
-	unsigned long area, hash, rounds, up = (unsigned long)now.up;
-	double passed;
+	unsigned long area, hash, since, passed, up = (unsigned long)now.up;
 	struct stat st;
 	unsigned n[AREAS];
 	int anew, fd = fd_plain(path, O_RDONLY, &st);
@@ -102,23 +106,23 @@ is_due(const char *path)
 	memset(n, 0, sizeof(n));
 	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.age, &tidy.up) != 2;
 	if (anew) {
-		tidy.age = 3600;	/* the hour 0 is that of new marks */
+		tidy.age = HOUR;	/* the hour 0 is that of new marks */
 		tidy.up = up;
 	}
 	while (f != NULL &&
-	    fscanf(f, "%lu %lu %lu", &area, &hash, &rounds) == 3)
+	    fscanf(f, "%lu %lu %lu", &area, &hash, &since) == 3)
 		if (area < AREAS && n[area] < SEEN_MOST) {
 			table[area][n[area]].hash = hash;
-			table[area][n[area]++].rounds = rounds;
+			table[area][n[area]++].since = since;
 		}
 	if (f != NULL)
 		fclose(f);
 	else if (fd >= 0)
 		close(fd);
-	passed = (double)(up < tidy.up ? up : up - tidy.up);
+	passed = up < tidy.up ? up : up - tidy.up;
 	if (!anew && passed < TIDY_EVERY)
 		return 0;
-	tidy.age += (unsigned long)(passed < DAY ? passed : DAY);
+	tidy.age += passed < DAY ? passed : DAY;
 	tidy.up = up;
 	return 1;
 }
@@ -134,12 +138,12 @@ print(FILE *f)
 		for (v = table[i]; v < table[i] + SEEN_MOST; v++)
 			if (v->met)
 				fprintf(f, "%d %lu %lu\n", i, v->hash,
-				    v->rounds);
+				    v->since);
 }
 
-/* Has the file been there for an hour, unchanged? */
+/* Has the file been there for that time, unchanged? */
 static int
-long_seen(const char *path, const struct stat *st)
+long_seen(const char *path, const struct stat *st, unsigned long seconds)
 {
 	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
 	unsigned long hash;
@@ -149,16 +153,16 @@ long_seen(const char *path, const struct stat *st)
 	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
 	    (long)st->st_mtime, (long)st->st_ctime);
 	hash = hash_text(path, hash_text(what, 0));
-	for (; v < end && (v->rounds == 0 || v->hash != hash); v++)
-		if (v->rounds == 0)
+	for (; v < end && (v->since == 0 || v->hash != hash); v++)
+		if (v->since == 0)
 			place = v;
 	if (v == end && (v = place) == NULL)
 		return 0;
 	v->hash = hash;
-	if (!v->met)
-		v->rounds++;
+	if (v->since == 0)
+		v->since = tidy.age;
 	v->met = 1;
-	return v->rounds >= ROUNDS;
+	return tidy.age - v->since >= seconds;
 }
 
 /* ---- files ----------------------------------------------------------- */
@@ -201,7 +205,7 @@ is_bounce(const char *entry)
 static void
 bound_bounces(unsigned long most)
 {
-	char path[ASIDE_SIZE], ctl[ASIDE_SIZE];
+	const char *path, *ctl;
 	double sum = 0;
 	struct scan s;
 	unsigned n, i;
@@ -209,9 +213,8 @@ bound_bounces(unsigned long most)
 	if (scan_read(&s, tidy.po, "postman", is_bounce) < 0)
 		return;
 	for (i = s.n, n = 0; i-- > 0; ) {
-		text_fmt(path, sizeof(path), "%s/postman/%s", tidy.po,
-		    s.v[i].name);
-		text_fmt(ctl, sizeof(ctl), "%s" CONTROL, path);
+		path = path_in(tidy.po, "postman/%s", s.v[i].name);
+		ctl = path_in(tidy.po, "postman/%s" CONTROL, s.v[i].name);
 		sum += space(path) + space(ctl);
 		if (sum > (double)most && unlink(path) == 0) {
 			unlink(ctl);
@@ -264,6 +267,25 @@ set_aside(const char *path, const char *entry)
 		say("it had no control file for an hour; it is now %s", to);
 }
 
+/* Moves an unfinished control file, and then its message.  If a crash leaves
+ * the message, it is an orphan. */
+static void
+set_aside_both(const char *path, const char *name)
+{
+	const char *ctl, *msg;
+	char to[ASIDE_SIZE];
+
+	aside_name(to, tidy.po, name, "");
+	msg = path_in(tidy.po, "queue/%s", name);
+	ctl = path_in(tidy.po, "postman/%s" CONTROL, name_base(to));
+	if (rename(path, ctl) < 0)
+		return;
+	if (office_is_orphan(tidy.po, name) && rename(msg, to) < 0 &&
+	    errno != ENOENT)
+		say_cannot("rename to", to);
+	say("it was unfinished for a day; it is now %s", ctl);
+}
+
 static void
 see(const char *entry)
 {
@@ -272,15 +294,19 @@ see(const char *entry)
 	struct stat st;
 	long pid;
 
-	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s/%s",
-	    tidy.po, tidy.dir, entry) < 0 || (tidy.area == QUEUE &&
-	    (name_in(entry) == NULL ||
+	if ((entry[0] == '.') != (tidy.area == TRANSPORT) || text_fmt(path,
+	    sizeof(path), "%s/%s/%s", tidy.po, tidy.dir, entry) < 0 ||
+	    (tidy.area == QUEUE && (name_in(entry) == NULL ||
 	    !office_is_orphan(tidy.po, name + sizeof("queue")))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	say_about(name);
-	if (tidy.area == QUEUE) {
-		if (long_seen(path, &st))
+	if (tidy.area == TRANSPORT) {
+		if (name_in(entry + 1) != NULL && long_seen(path, &st, DAY) &&
+		    entry_is_abandoned(path, 1))
+			set_aside_both(path, entry + 1);
+	} else if (tidy.area == QUEUE) {
+		if (long_seen(path, &st, HOUR))
 			set_aside(path, entry);
 	} else if (tidy.area == POSTMAN) {
 		/* the message is counted, its control file is not */
@@ -289,11 +315,12 @@ see(const char *entry)
 		if (bounce_is_old(path) && unlink(path) == 0)
 			tidy.removed += strstr(entry, CONTROL) == NULL;
 	} else if (tidy.area == ROUTER) {
-		tidy.waiting += deferred_name(entry) && long_seen(path, &st);
+		tidy.waiting += deferred_name(entry) &&
+		    long_seen(path, &st, HOUR);
 	} else {
 		pid = writer_of(entry);
 		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
-		    long_seen(path, &st) && unlink(path) == 0)
+		    long_seen(path, &st, HOUR) && unlink(path) == 0)
 			say("removed; its writer, process %ld, is gone", pid);
 	}
 }
@@ -302,7 +329,7 @@ see(const char *entry)
 static void
 see_all(int area, const char *below)
 {
-	char path[PATH_SIZE];
+	const char *path;
 	struct dirent *e;
 	struct stat st;
 	DIR *d;
@@ -310,7 +337,7 @@ see_all(int area, const char *below)
 	tidy.area = area;
 	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", areas[area], below);
 	tidy.dir[strlen(tidy.dir) - 1] = '\0';	/* a link would be followed */
-	text_fmt(path, sizeof(path), "%s/%s", tidy.po, tidy.dir);
+	path = path_in(tidy.po, "%s", tidy.dir);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	say_about(NULL);

@@ -895,59 +895,6 @@ is 'submit -q1s ends at TERM' "$?$(grep -v "accepted router=" "$tmp/out")" 0
 lib_forget $pid
 clear
 
-# Control files of other programs.  99-1 has no message, somebody has a lock on
-# 97-1, and 96-1 grows.
-for i in 96 97 98; do
-	echo body >"$po/queue/$i-1"
-done
-for i in 96 97 98 99; do
-	echo "i $i-1" >"$po/transport/.$i-1"
-done
-echo other >"$po/postman/98-1.control"
-exec "$top/t/held" -a "$po/transport/.97-1" >"$tmp/held" &
-held=$!
-lib_pids="$lib_pids $held"
-wait_for 20 test -s "$tmp/held"
-hours() {	# from to: they pass, and submit -q looks after each
-	h=$1
-	while [ "$h" -le "$2" ]; do
-		echo $((h * 3600)) >"$tmp/mono.new"
-		mv "$tmp/mono.new" "$MONO"
-		read -r pass <"$PASSES"
-		h=$((h + 1)) till=$((pass + 2)) n=200000
-		while read -r pass <"$PASSES" && [ "${pass:-0}" -lt $till ] &&
-		    [ $n -gt 0 ]; do
-			n=$((n - 1))
-		done
-	done
-}
-MONO=$tmp/mono PASSES=$tmp/passes
-export MONO PASSES
-exec "$top/t/quicksubmit" -P "$po" -C "$tmp/routes" -q1s >"$tmp/out" 2>&1 &
-pid=$!
-lib_pids="$lib_pids $pid"
-put_one 1
-wait_for 20 queued 1		# so it has looked at transport/
-hours 1 12
-echo "o 0" >>"$po/transport/.96-1"
-hours 13 23
-is 'submit -q sets no file of others aside before a day' "$(ls "$po/postman")" \
-    98-1.control
-hours 24 25
-is 'submit -q sets a file of others, and its message, aside after a day' \
-    "$(ls "$po/postman" | tr '\n' ' ')$(cat "$po/postman/98-1.control")" \
-    '98-1.1 98-1.1.control 98-1.control 99-1.control other'
-like 'submit -q says why it sets a file of others aside' "$(cat "$tmp/out")" \
-    'transport/\.98-1: it was unfinished for a day; it is now .*98-1\.1\.control'
-is 'submit -q leaves a file of others that is locked or has changed' \
-    "$(cd "$po" && echo queue/9* transport/.9*)" \
-    'queue/96-1 queue/97-1 transport/.96-1 transport/.97-1'
-kill $pid $held
-wait $pid $held 2>/dev/null
-lib_forget $pid
-lib_forget $held
-unset MONO PASSES
-clear
 
 # ---- another user -------------------------------------------------------------------------------
 

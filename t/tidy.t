@@ -156,6 +156,42 @@ kill "$pid"
 wait "$pid"
 is 'a submit that goes on ends well' $? 0
 
+# ---- control files of other programs ------------------------------------------------
+
+# 99-1 has no message, somebody has a lock on 97-1, and 96-1 grows.
+rm -rf "$po" "$MONO" "$WALL"
+ahead=0
+spool_new "$po"
+for i in 96 97 98; do
+	echo body >"$po/queue/$i-1"
+done
+for i in 96 97 98 99; do
+	echo "i $i-1" >"$po/transport/.$i-1"
+done
+echo other >"$po/postman/98-1.control"
+exec "$top/t/held" -a "$po/transport/.97-1" >"$tmp/held" &
+held=$!
+lib_pids="$lib_pids $held"
+wait_for 20 test -s "$tmp/held"
+laters 12 3600
+echo "o 0" >>"$po/transport/.96-1"
+laters 12 3600
+is 'no control file of others is set aside before a day' \
+    "$(ls "$po/postman")" 98-1.control
+later 3600
+is 'a control file of others is set aside after a day, with its message' \
+    "$(ls "$po/postman" | tr '\n' ' ')$(cat "$po/postman/98-1.control")" \
+    '98-1.1 98-1.1.control 98-1.control 99-1.control other'
+is 'a line says why a control file of others is set aside' "$(said \
+    'transport/\.98-1: it was unfinished for a day; it is now .*98-1\.1\.control')" 1
+later 3600
+is 'a control file of others that is locked or has changed stays' \
+    "$(cd "$po" && echo queue/9* transport/.9*)" \
+    'queue/96-1 queue/97-1 transport/.96-1 transport/.97-1'
+kill $held
+wait $held 2>/dev/null
+lib_forget $held
+
 # ---- double bounces ------------------------------------------------------------------
 
 rm -rf "$po" "$MONO" "$WALL"

@@ -1,0 +1,38 @@
+/*
+ * path.c - the paths of names in a post office.
+ *
+ *	path_in("/var/spool/postoffice", "queue/%s", "123-45")
+ *		/var/spool/postoffice/queue/123-45
+ *
+ * The texts lie in a ring, so that the caller needs no memory for a path that
+ * it uses at once.  Who keeps a path, or calls others with it, copies it.
+ */
+#include "path.h"
+
+#define RING	16
+#define SIZE	(2 * PATH_MAX_)	/* bytes: more than a system takes */
+
+const char *
+path_in(const char *po, const char *name, ...)
+{
+	static char ring[RING][SIZE];
+	static int turn;
+	struct text t;
+	va_list ap;
+
+	turn = (turn + 1) % RING;
+	text_init(&t, ring[turn], SIZE);
+	text_add(&t, "%s/", po);
+	va_start(ap, name);
+	text_vadd(&t, name, ap);
+	va_end(ap);
+	return t.s;
+}
+
+int
+path_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
+}
