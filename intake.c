@@ -587,14 +587,14 @@ not_now(struct ctl *c, const char *why)
 	c->later = AGAIN;
 }
 
-/* Reads all recipients: the message; or NULL, with c->why set, or without
- * memory. */
+/* Reads all recipients: the message, whose name has room for a hash directory;
+ * or NULL, with c->why set, or without memory. */
 static struct message *
 read_all(struct ctl *c)
 {
 	static unsigned reading;
 	struct message *m = mem_get(offsetof(struct message, name) +
-	    strlen(c->name) + 1);
+	    strlen(c->name) + 2 * opt.levels + 1);
 	int letter, bad = m == NULL;
 
 	if (m != NULL)
@@ -705,18 +705,17 @@ read_file(struct ctl *c, struct past *p)
 	struct vertex *v;
 	struct thread *t;
 	struct stat st;
-	int place;
+	int place = -1;
 
 	memset(&st, 0, sizeof(st));
-	place = spool_place(c->name, &st);
-	if (place < 0) {
-		not_now(c, "it cannot be moved to its directory");
-		return NULL;
-	}
-	if (!p->known && spool_was_offered(c->name, st.st_ctime))
-		p->known = 1;
 	m = read_all(c);
+	/* an agent that has a lock finds its files where they were */
+	if (!c->later && (place = spool_place(c->name, &st)) < 0)
+		not_now(c, "it cannot be moved to its directory");
+	if (place >= 0 && !p->known && spool_was_offered(c->name, st.st_ctime))
+		p->known = 1;
 	if (c->why == NULL) {
+		strcpy(m->name, c->name);
 		describe(m, c, &st, p);
 		check(c, m, place, &st);
 	}

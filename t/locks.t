@@ -166,5 +166,26 @@ is 'no agent has two files of one number at once' \
 	/ from pid=.*#hungry/ { if (first < last) first++ }
 	END { print most + 0, (last + 0) " jobs" }')" '1 10 jobs'
 sched_stop
+
+# ---- an orphan of a scheduler with another -H ----------------------------------------
+
+# It has the lock and opens the message by its name after that.
+: >"$tmp/out"
+put "$po" 401-1 test h one test h two
+ok 'an orphan has a recipient locked' lock 401-1 f
+orphan=$bg_pid
+ok 'the scheduler starts with another -H' sched_start "$po" "$tmp/cf" -H
+wait_log 'locked msg=401-1' 20
+is 'files of an orphan that has a lock are not moved' \
+    "$(cd "$po" && echo queue/4* transport/4*)" 'queue/401-1 transport/401-1'
+is 'no recipient of a message is given away while an orphan has one' \
+    "$(cat "$tmp/out")" ''
+kill -9 "$orphan"
+wait "$orphan" 2>/dev/null
+POSTOFFICE=$po "$top/mailq" flush all >"$tmp/flush" 2>&1
+ok 'a message is delivered when its orphan is gone' \
+    wait_log 'complete msg=[A-Z/]*401-1' 20
+ok 'the queue is empty after that' wait_for 20 po_empty "$po"
+sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish

@@ -271,7 +271,8 @@ work_on(struct lib_job *job, lib_work *work)
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
 	job->msg = fd_plain(path, O_RDONLY, &st);
-	if (job->msg < 0 && errno == ENOENT) {
+	/* without the name of the control file, both were moved */
+	if (job->msg < 0 && errno == ENOENT && lstat(job->name, &st) == 0) {
 		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
 		    "is missing, so there is nothing left to deliver; please "
 		    "send it again");
