@@ -7,8 +7,8 @@
  * exit code is one of <sysexits.h>.  The parent of a daemon waits until the
  * child is ready, so its exit code tells whether mail is being delivered.
  *
- * A post office has one scheduler.  It keeps the pid file locked while it
- * runs; a second scheduler finds the lock and exits.
+ * A post office has one scheduler.  It keeps a file locked while it runs; a
+ * second scheduler finds the lock and exits, or waits if the first is ending.
  *
  * A signal handler sets a flag and writes a byte into a pipe.
  *
@@ -504,17 +504,20 @@ syslog_ended(int status)
 		start_syslog();
 }
 
-/* If a log cannot be opened anew, as its directory is missing, the old one
- * stays in use. */
+#define LOGS_EVERY	25	/* seconds until it is seen that a log has been
+				 * renamed */
+static double logs_due;		/* mono */
+
+/* Opens logs whose name is another file now.  If one cannot be opened, as its
+ * directory is missing, the old one stays in use. */
 static void
 open_logs(void)
 {
+	logs_due = now.mono + LOGS_EVERY;
 	if (open_log(q.config) < 0)
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
 	msg_statlog();
-	if (me.daemon && sl.pid == 0)
-		start_syslog();
 }
 
 /* ---- reload ---------------------------------------------------------- */
@@ -539,6 +542,8 @@ reload(void)
 	struct config *c;
 
 	open_logs();
+	if (me.daemon && sl.pid == 0)
+		start_syslog();
 	c = cf_load(me.config, say_in_log);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; what was in force stays",
@@ -549,16 +554,23 @@ reload(void)
 	log_info("reload file=%s done", me.config);
 }
 
-/* ---- the pid file ---------------------------------------------------- */
+/* ---- the lock and the pid file ---------------------------------------- */
+
+#define ENDING		1	/* the byte of the lock file that a scheduler
+				 * unlocks when it begins to end */
+#define WAIT_MOST	30	/* seconds to wait for one that ends, ... */
+#define WAIT_LEAST	2	/* ... or may have got the signal just now */
 
 static char pid_path[PATH_MAX_];
+static int lock_fd;	/* stays open: closing any descriptor of the file would
+			 * end the lock */
 
 /* Another process has the lock: reports its number and exits. */
 static void
 die_locked(int fd)
 {
 	if (errno != EACCES && errno != EAGAIN)
-		die(X_OSERR, "%s: cannot be locked: %s", pid_path,
+		die(X_OSERR, "%s: no lock: %s", opt.postoffice,
 		    strerror(errno));
 	/* 0: it has just ended */
 	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
@@ -566,30 +578,48 @@ die_locked(int fd)
 	    fd_lock_at(fd, F_GETLK, F_WRLCK, 0));
 }
 
-/* Locks the pid file, so that this is the only scheduler.  The descriptor stays
- * open: closing any descriptor of the file would end the lock. */
+/* Takes the lock, so that this is the only scheduler, or waits for one that is
+ * ending.  Whoever can read the file could lock it, too. */
 static void
-take_pid_file(void)
+take_lock(void)
 {
-	struct stat st, there;
+	int ending, said = 0;
+
+	lock_fd = fd_own("../.lock.scheduler", O_RDWR | O_CREAT, 0600);
+	if (lock_fd < 0)
+		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
+		    fd_own_why());
+	for (; fd_lock(lock_fd) < 0; clock_read()) {
+		ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK, ENDING) == 0;
+		if (now.mono > (ending ? WAIT_MOST : WAIT_LEAST))
+			die_locked(lock_fd);
+		if (ending && !said++)
+			log_warn("waiting pid=%ld is ending, and has %d "
+			    "seconds", fd_lock_at(lock_fd, F_GETLK, F_WRLCK, 0),
+			    WAIT_MOST);
+		sleep(1);
+	}
+}
+
+/* Writes the pid file, which all may read.  A scheduler of version 0.1 has its
+ * lock there, and lets nobody else read it. */
+static void
+write_pid_file(void)
+{
+	struct stat st;
 	char line[32];
 	struct text t;
-	int fd = -1;
+	int fd;
 
 	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
 	    opt.postoffice);
-	do {
-		if (fd >= 0)
-			close(fd);
-		/* whoever can read it could lock it, too */
-		fd = fd_own(pid_path, O_RDWR | O_CREAT, 0600);
-		if (fd < 0 || fchmod(fd, 0600) < 0)
-			die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
-		if (fd_lock(fd) < 0)
-			die_locked(fd);
-		/* the last owner may just have removed what we locked */
-	} while (fstat(fd, &st) < 0 || stat(pid_path, &there) < 0 ||
-	    !same_file(&st, &there));
+	take_lock();
+	fd = fd_own(pid_path, O_RDWR | O_CREAT, 0644);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
+	if (fd_lock(fd) < 0 && (st.st_mode & 044) == 0)
+		die_locked(fd);
+	fchmod(fd, 0644);
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
 	while ((off_t)t.len < st.st_size && !t.cut)
@@ -776,6 +806,7 @@ static void
 begin_to_end(void)
 {
 	state.ending = q.hold = 1;
+	fd_lock_at(lock_fd, F_SETLK, F_UNLCK, ENDING);
 	state.deadline = now.mono + PATIENCE;
 	log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
 	ta_end(0);
@@ -895,6 +926,8 @@ loop(void)
 			if (q.loaded)
 				be_verbose();
 			state.files = dest_round(0);
+			if (now.mono >= logs_due)
+				open_logs();
 			q_timers();
 		}
 		ta_run();
@@ -973,7 +1006,7 @@ set_up(void)
 	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
 		exit(code);
-	take_pid_file();
+	write_pid_file();
 	if ((long)now.wall < SANE_WALL)
 		count_start();
 	catch_signals();

@@ -154,7 +154,7 @@ user_become(const char *user, uid_t uid, gid_t gid)
 #ifndef NO_INITGROUPS
 	char name[300];		/* some systems do not declare it const */
 
-	if (user == NULL ? setgroups(1, &gid) < 0 : text_fmt(name,
+	if (user == NULL ? groups_leave(gid) < 0 : text_fmt(name,
 	    sizeof(name), "%s", user) < 0 || initgroups(name, gid) < 0)
 		return -1;
 #else

@@ -25,7 +25,6 @@
 #include "util.h"
 #include "command.h"
 #include <ctype.h>
-#include <grp.h>
 #include <signal.h>
 
 #ifndef NO_RLIMIT
@@ -259,9 +258,6 @@ make_ends(int ours[2], int theirs[2])
 static const char *
 become(const struct command *c)
 {
-#ifndef NO_INITGROUPS
-	gid_t gid = (gid_t)c->gid;
-#endif
 #ifndef NO_RLIMIT
 	struct rlimit rl;
 
@@ -275,10 +271,8 @@ become(const struct command *c)
 		return "nice";
 	if (geteuid() != 0)
 		return NULL;	/* we can be nobody else */
-#ifndef NO_INITGROUPS
-	if (setgroups(1, &gid) < 0)
+	if (groups_leave((gid_t)c->gid) < 0)
 		return "setgroups";
-#endif
 	if (setgid((gid_t)c->gid) < 0)
 		return "setgid";
 	return setuid((uid_t)c->uid) < 0 ? "setuid" : NULL;

@@ -48,6 +48,9 @@
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
 
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
@@ -739,6 +742,9 @@ fd_append(int *to, const char *path)
 	int fd = -1, bad = there && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
 	    st.st_uid != geteuid();
 
+	if (*to > 2 && fstat(*to, &opened) == 0 && (!linked ? there :
+	    stat(path, &st) == 0) && same_file(&opened, &st))
+		return 0;
 	if (!bad)
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
 		    (linked ? 0 : there ? O_NOFOLLOW : O_EXCL), 0644);
@@ -847,6 +853,16 @@ is_passing(int err)
 #endif
 	    err == EMFILE || err == ENFILE || err == EAGAIN || err == EACCES;
 }
+
+#ifndef NO_INITGROUPS
+/* A program that changes its gid hands on the others, so none is left.  Some
+ * systems take no empty list, as its first group is the effective one. */
+int
+groups_leave(gid_t gid)
+{
+	return setgroups(0, NULL) == 0 ? 0 : setgroups(1, &gid);
+}
+#endif
 
 #ifndef NO_PWD
 #define USERS "/etc/passwd"

@@ -139,7 +139,8 @@ extern int log_masks;			/* a word with an @ becomes @ */
 extern int log_copy;	/* each line goes to this descriptor, too, unless that
 			 * would block; -1: none */
 
-int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */
+/* Opens the log, or, if another file has its name now, that: 0, or -1. */
+int	log_file(const char *path);
 void	log_flush(void);		/* write what is held back */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_warn(const char *, ...) LIKE_PRINTF(1, 2);
@@ -194,8 +195,8 @@ const char *fd_own_why(void);
 int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
  * It is root's or ours, or a terminal; a link is followed; a file has one name.
- * *to becomes its descriptor, and an earlier one there is closed: 0.  Or -1 as
- * in fd_own; then *to stays as it was. */
+ * *to becomes its descriptor, and an earlier one there is closed, unless it has
+ * this file open: 0.  Or -1 as in fd_own; then *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* Sets (how is F_SETLK) a lock of this type on the byte at that offset, or on
@@ -298,6 +299,12 @@ double	heap_wait(const struct heap *);
 
 /* Is a failure with this errno a matter of the moment? */
 int	is_passing(int err);
+/* Leaves all supplementary groups, before setgid(gid): 0, or -1 with errno. */
+#ifdef NO_INITGROUPS
+#define groups_leave(gid) ((void)(gid), 0)
+#else
+int	groups_leave(gid_t gid);
+#endif
 #ifndef NO_PWD
 /* By name, or with NULL by uid.  NULL, and errno is 0 if there is no such user,
  * else nobody knows now. */

@@ -17,9 +17,6 @@
  * up the group only as far as setgid can, and root stays root.
  */
 #include "submit.h"
-#ifndef NO_INITGROUPS
-#include <grp.h>
-#endif
 #ifdef NO_SETEUID
 #define CAN_SERVE 0
 #define setegid setgid
@@ -119,10 +116,7 @@ rights_serve(const char *po)
 	}
 	if (!CAN_SERVE || geteuid() != 0 || owner.st_uid == 0)
 		return 0;
-	if (
-#ifndef NO_INITGROUPS
-	    setgroups(1, &owner.st_gid) < 0 ||
-#endif
+	if (groups_leave(owner.st_gid) < 0 ||
 	    setegid(owner.st_gid) < 0 || seteuid(owner.st_uid) < 0)
 		return say_cannot("become the owner of", path);
 	serving = 1;

@@ -97,12 +97,12 @@ if shows_fds; then
 		sed -n 's/^Groups:[^0-9]*//p' "/proc/$1/status" |
 		    awk '{ print NF }'
 	}
-	is 'the talker has one group when the agent is root' \
+	is 'the talker has no other group when the agent is root' \
 	    "$(groups "$talker")" \
-	    "$(if [ "$me" -eq 0 ]; then echo 1; else groups $pid; fi)"
+	    "$(if [ "$me" -eq 0 ]; then echo 0; else groups $pid; fi)"
 else
 	for i in 1 2 3; do
-		skip 'the talker has few descriptors and one group' \
+		skip 'the talker has few descriptors and groups' \
 		    'no /proc'
 	done
 fi

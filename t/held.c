@@ -5,6 +5,7 @@
  *	held -g FILE		has the guard; says "guard"
  *	held -a FILE		has all of it, as anybody may who can read it;
  *				says "guard"
+ *	held -r FILE		the same by a lock for reading
  *	held -t FILE OFFSET [f]	writes its number with the tag '~' into the
  *				recipient line there, as an agent of somebody
  *				else; with "f" it has the fcntl lock of
@@ -43,7 +44,7 @@ main(int argc, char **argv)
 
 	if (argc < (how == 't' ? 4 : 3))
 		return 1;
-	fd = open(argv[how == 0 ? 1 : 2], O_RDWR);
+	fd = open(argv[how == 0 ? 1 : 2], how == 'r' ? O_RDONLY : O_RDWR);
 	if (how == 0) {
 		puts(is_held(fd, (long)num_of(argv[2], NULL)));
 		return fd < 0;
@@ -52,7 +53,8 @@ main(int argc, char **argv)
 		bad = (argc > 4 && line_hold(fd) < 0) ||
 		    tag(fd, num_of(argv[3], NULL)) < 0;
 	else
-		bad = (how == 'a' ? fd_lock(fd) : line_guard(fd, 1)) < 0;
+		bad = (how == 'a' ? fd_lock(fd) : how == 'r' ? (int)
+		    fd_lock_at(fd, F_SETLK, F_RDLCK, 0) : line_guard(fd, 1)) < 0;
 	if (bad)
 		return 1;
 	puts(how == 't' ? "locked" : "guard");

@@ -66,9 +66,9 @@ else
 fi
 ok 'an own pid file that was left behind is used again' \
     sched_start "$po" "$tmp/cf"
-is 'a pid file that is used again gets mode 600' \
+is 'a pid file that is used again gets mode 644' \
     "$(ls -l "$po/.pid.scheduler" | cut -c1-10)" \
-    '-rw-------'
+    '-rw-r--r--'
 
 # ---- holds, the dump, destinations, the socket ------------------------------------
 
