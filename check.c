@@ -495,6 +495,11 @@ main(int argc, char **argv)
 	c = cf_load(file, say_plainly);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
+	if (c->clauses == NULL) {
+		fprintf(stderr, "%s: it has no clause, so no mail would be "
+		    "delivered\n", file);
+		return X_CONFIG;
+	}
 	for (cl = c->clauses; cl != NULL; cl = cl->next)
 		check_pattern(cl);
 	if (*argv[2] != '\0')

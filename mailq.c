@@ -49,6 +49,7 @@ static struct {
 	struct mq_order order;	/* a command, or what filters a listing */
 	const char *logfile;	/* for show, or NULL */
 	long	every;		/* seconds between looks, for WATCH */
+	const char *meant;	/* the command that a host may be, or NULL */
 } want;
 
 /* The look before, for WATCH. */
@@ -312,6 +313,9 @@ show_spool(struct mq_ask *a)
 	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
 	    want.order.pick.states != 0) {
 		mq_complain(head, a->why);
+		if (want.meant != NULL)
+			mq_complain("no command %s; %s?", a->host,
+			    want.meant);
 		return a->pipe != NULL && a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = mq_init(&queue) < 0 ? X_UNAVAILABLE :
@@ -641,8 +645,10 @@ take_words(struct mq_ask *a, int argc, char **argv)
 
 	if (rc != 0)
 		return usage("%s", why);
+	want.meant = o->n > 0 ? mq_verb_meant(o->what[0]) : NULL;
 	if (o->n > 1)
-		return usage("one host can be asked");
+		return want.meant == NULL ? usage("one host can be asked") :
+		    usage("no command %s; %s?", o->what[0], want.meant);
 	if (o->dry)
 		return usage("-n is for commands");
 	if (o->filter != NULL && (want.filter != NULL || want.dests ||

@@ -491,6 +491,8 @@ struct mq_order {
 };
 
 int	mq_is_verb(const char *);
+/* The command, or show, that the word is but for two letters, or NULL. */
+const char *mq_verb_meant(const char *);
 /* Takes what stands behind the verb: 0, or an exit code with why. */
 int	mq_order_words(struct mq_order *, int n, char **word,
 	    char why[MQ_WHY_MAX]);

@@ -428,6 +428,26 @@ put_aside(const char *base, const char *po)
 	return 1;
 }
 
+/* Why the log cannot be read, from errno, and who could. */
+static const char *
+why_no_log(const char *logfile)
+{
+	static char why[120];
+	struct stat st;
+
+	if (errno == ESPIPE)
+		return "it is no file";
+	if (errno != EACCES)
+		return strerror(errno);
+	if (stat(logfile, &st) < 0)
+		return "only root and its owner may read it";
+	text_fmt(why, sizeof(why), (st.st_mode & S_IRGRP) != 0 ?
+	    "root, the user %ld and the group %ld may read it" :
+	    "root and the user %ld may read it", (long)st.st_uid,
+	    (long)st.st_gid);
+	return why;
+}
+
 /* Shows a message: m, or NULL if it is not in the queue.  An exit code. */
 static int
 story(struct mq_queue *q, const struct mq_msg *m, const char *name,
@@ -452,8 +472,7 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	else
 		found = put_aside(base, view->postoffice);
 	log = put_log(logfile, base, id, !found);
-	no = log >= 0 ? "" : errno == ESPIPE ? "it is no file" :
-	    strerror(errno);
+	no = log >= 0 ? "" : why_no_log(logfile);
 	if (log < 0 && found)
 		printf("log\n\t%s cannot be read: %s\n", logfile, no);
 	if (found || log > 0)

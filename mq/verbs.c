@@ -25,8 +25,10 @@
 
 /* ---- words ------------------------------------------------------------ */
 
-static const char *const verbs[] = {
-	"flush", "hold", "release", "delete", "bounce"
+#define VERBS	5
+
+static const char *const verbs[VERBS + 1] = {
+	"flush", "hold", "release", "delete", "bounce", "show"
 };
 
 int
@@ -34,10 +36,31 @@ mq_is_verb(const char *s)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+	for (i = 0; i < VERBS; i++)
 		if (strcmp(s, verbs[i]) == 0)
 			return 1;
 	return 0;
+}
+
+const char *
+mq_verb_meant(const char *s)
+{
+	size_t i, head, n, m;
+	const char *v;
+
+	for (i = 0; i <= VERBS; i++) {
+		v = verbs[i];
+		for (head = 0; s[head] != '\0' && s[head] == v[head]; head++)
+			;
+		n = strlen(s) - head;
+		m = strlen(v) - head;
+		for (; n > 0 && m > 0 && s[head + n - 1] == v[head + m - 1];
+		    n--)
+			m--;
+		if (n <= 2 && m <= 2)
+			return v;
+	}
+	return NULL;
 }
 
 /* Has it the form of a name of a message? */
@@ -264,7 +287,8 @@ order(struct mq_ask *a, const char *verb, const char *what, int many)
 
 	a->why[0] = '\0';
 	if (mq_ask_command(a, verb, what) < 0) {
-		mq_complain("%s: not done: %s", verb, a->why);
+		mq_complain("%s: not done%s: %s", verb, a->denied ? "" :
+		    ", as no scheduler answers", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = answer(&a->in, many ? what : NULL);

@@ -1,6 +1,8 @@
 #!/bin/sh
 # The clause language: what is read, what is refused, what holds.
 . "${0%/*}/lib.sh"
+POSTOFFICE=$tmp/none	# not what may be installed here
+export POSTOFFICE
 
 T=$top/t/cftest
 cf=$tmp/cf
@@ -336,7 +338,9 @@ nok 'a NUL byte is refused' "$SCHEDULER" -n -f "$cf"
 head -c 300000 /dev/zero 2>/dev/null | tr '\0' 'x' >"$cf"
 nok 'a file that is too large is refused' "$SCHEDULER" -n -f "$cf"
 : >"$cf"
-ok 'an empty file is one without clauses' "$SCHEDULER" -n -f "$cf"
+is 'an empty file is one without clauses, which -n refuses' \
+    "$("$SCHEDULER" -n -f "$cf" 2>&1)" \
+    "$cf: it has no clause, so no mail would be delivered"
 printf 'a/*\tmaxta=1' >"$cf"
 is 'a last line without an end is read' "$(values a/h maxta)" '1 '
 printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
@@ -381,7 +385,7 @@ is 'a line in small letters is a PARAM line, too' \
     '1: parammailqsock: x is not TCP:port, TCP:address:port or none'
 for where in UNIX:/tmp/mailq.sock /tmp/mailq.sock TCP:174 174 TCP:no-service \
     TCP:smtp TCP:174@host 'UNIX:${POSTOFFICE}/sock' '${POSTOFFICE}/sock'; do
-	echo "PARAMmailqsock = \"$where\"" >"$cf"
+	printf 'PARAMmailqsock = "%s"\na/*\tmaxta=1\n' "$where" >"$cf"
 	ok "PARAMmailqsock of ZMailer: $where" "$SCHEDULER" -n -f "$cf"
 done
 

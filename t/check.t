@@ -250,6 +250,13 @@ is '-bv says that no clause has a command' \
     "$(submit -bv joe@x.uucp | sed 1,2d)" \
 "${tab}clause line 1: */*
 ${tab}no command: such mail waits"
+for text in '' '# nothing' 'PARAMlogaddresses no'; do
+	echo "$text" >"$cf"
+	check
+	is "a configuration without a clause is an error: '$text'" \
+	    "$rc $(echo "$said" | sed 1q)" \
+	    '78  it has no clause, so no mail would be delivered'
+done
 echo oops >>"$cf"
 printf '\toops=1\n' >>"$cf"
 is '-bv says that a configuration cannot be read' \

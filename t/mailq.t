@@ -1159,6 +1159,27 @@ mailq -Z
 is 'an unknown option is an error' "$rc" 64
 like 'an unknown option: the usage is printed' \
     "$(cat "$tmp/err")" '^usage: mailq'
+for words in 'flsh flush' 'fulsh flush' 'hlod hold' 'delet delete' \
+    'relaese release' 'bounse bounce' 'shwo show'; do
+	mailq ${words% *} all
+	is "a mistyped command names what was meant: $words" \
+	    "$rc $(sed 1q "$tmp/err")" \
+	    "64 mailq: no command ${words% *}; ${words#* }?"
+done
+mailq printer office
+is 'a word that is like no command is a host' \
+    "$rc $(sed 1q "$tmp/err")" '64 mailq: one host can be asked'
+if without NO_TCP; then
+	skip 'a host that is not known: the command is named' 'built with NO_TCP'
+else
+	mailq flsh
+	is 'a host that is not known: the command is named' \
+	    "$rc $(sed 1d "$tmp/err")" '69 mailq: no command flsh; flush?'
+fi
+rm -f "$po/.mailq.command"
+mailq flush all
+like 'a command without a scheduler says that none answers' \
+    "$rc $(cat "$tmp/err")" '^69 mailq: flush: not done, as no scheduler answers: .*/.mailq.command: '
 mailq -s -j
 is 'two kinds of listing are an error' "$rc" 64
 mailq -D -s

@@ -174,5 +174,16 @@ like 'without a scheduler the control file is shown' "$rc $said" \
     "bert@h.example  fine/h.example, done"
 like 'without a scheduler the first line says so' \
     "$said" '^no scheduler answers'
+echo line >"$tmp/closed"
+chmod 600 "$tmp/closed"
+chmod 755 "$tmp" "$tmp/bin"
+cp "$top/mailq" "$tmp/bin/mailq"
+if ! as_nobody true >/dev/null 2>&1; then
+	skip 'mailq show says who may read the log' 'not root'
+else
+	like 'mailq show says who may read the log' \
+	    "$(as_nobody "$tmp/bin/mailq" -L "$tmp/closed" show 1-1)" \
+	    'closed cannot be read: root and the user 0 may read it$'
+fi
 
 finish
