@@ -97,9 +97,9 @@ OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o destdb.o thread.o order
 # takes what it needs.
 LIB = lib/lib.a
 DAEMON = lib/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/path.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/deferred.o lib/path.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 # Programs that the scheduler starts, in MAILBIN: what -n becomes, and what
 # gives the log to syslogd.
 PROGRAMS = scheduler-check scheduler-syslog
@@ -149,8 +149,9 @@ ta/sm: $(SM)
 DSN = ta/dsn.o ta/report.o $(AGENT)
 ta/dsn: $(DSN)
 	$(LINK) $(DSN) $(LIBS)
-ta/errormail: ta/errormail.o $(AGENT)
-	$(LINK) ta/errormail.o $(AGENT) $(LIBS)
+ERRORMAIL = ta/errormail.o ta/report.o $(AGENT)
+ta/errormail: $(ERRORMAIL)
+	$(LINK) $(ERRORMAIL) $(LIBS)
 
 # MX records are asked for through the resolver.  It is in libc with musl, the
 # BSDs and glibc 2.34 and newer; elsewhere say LIBS=-lresolv, or NO_RESOLV.

@@ -265,13 +265,19 @@ origin_find(struct diags *n, struct origin *g, unsigned long off)
 
 /* ---- diagnostic lines ------------------------------------------------- */
 
+void
+diag_start(struct diags *n, int fd, const char *name)
+{
+	ctl_start(&n->c, fd, name);
+	ctl_start(&n->rc, fd, name);
+}
+
 int
 diag_open(struct diags *n, const char *name)
 {
 	int fd = fd_plain(name, O_RDWR, NULL);
 
-	ctl_start(&n->c, fd, name);
-	ctl_start(&n->rc, fd, name);
+	diag_start(n, fd, name);
 	return fd < 0 ? -1 : 0;
 }
 

@@ -29,6 +29,8 @@ struct diags {
 };
 
 int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
+/* The same for what the caller has opened and closes. */
+void	diag_start(struct diags *, int fd, const char *name);
 /* errno of a read, or 0 */
 #define diag_error(n) \
 	((n)->c.l.error != 0 ? (n)->c.l.error : (n)->rc.l.error)

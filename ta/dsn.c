@@ -51,6 +51,7 @@
  */
 #include "lib.h"
 #include "report.h"
+#include "../lib/form.h"
 #include "../lib/pattern.h"
 
 #define ITEMS_MOST	10000	/* recipients in a DSN */
@@ -80,24 +81,6 @@ static char words[800];
 static struct text result;
 
 /* ---- items ----------------------------------------------------------- */
-
-/* One more, zeroed: NULL when there is no memory. */
-static struct item *
-new_item(void)
-{
-	unsigned size = report.size == 0 ? 256 : report.size * 2;
-	struct item *bigger;
-
-	if (report.n == report.size) {
-		bigger = realloc(report.items, size * sizeof(*bigger));
-		if (bigger == NULL)
-			return NULL;
-		report.items = bigger;
-		report.size = size;
-	}
-	memset(&report.items[report.n], 0, sizeof(*report.items));
-	return &report.items[report.n++];
-}
 
 static int
 compare(const void *x, const void *y)
@@ -420,7 +403,7 @@ collect(unsigned file, const char *sender)
 	while (report.n < ITEMS_MOST && next_item(n, &it) == FOUND_YES) {
 		if (strcmp(g->sender, sender) != 0 || !is_like(g, file))
 			continue;
-		if ((more = new_item()) == NULL)
+		if ((more = report_item(&report)) == NULL)
 			return -1;
 		*more = it;
 	}
@@ -659,7 +642,7 @@ next_failed(unsigned long *from)
 	while (report.n < ITEMS_MOST && diag_next_rcpt(n)) {
 		if (n->c.l.off < *from || n->c.l.line[1] != '-')
 			continue;
-		if ((it = new_item()) == NULL)
+		if ((it = report_item(&report)) == NULL)
 			return -1;
 		it->off = n->c.l.off;
 		*from = n->c.l.off + 1;
@@ -908,11 +891,8 @@ main(int argc, char **argv)
 		}
 	if (optind < argc || bad || report.forms[0] != '/')
 		return usage();
-	report.name = dsn_name(name);
 	/* 0, 1 and 2 are the scheduler's; errors are in the answer */
 	log_level = L_ERR - 1;
-	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
-	umask(022);
-	return dsn_confine(report.forms, opt.router) < 0 ? X_OSERR :
+	return report_begin(&report, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);
 }

@@ -9,8 +9,8 @@
  * The sender gets a DSN (RFC 3464) on all such recipients of a message that
  * share sender, header and kind.  It has a text, a part for programs, and the
  * message; or only its header, if the message is long or the sender asked for
- * that.  lib/dsn.c writes the frame.  Then the recipient counts as delivered,
- * without a further DSN.
+ * that.  report.c writes it.  Then the recipient counts as delivered, without a
+ * further DSN.
  *
  * A parameter WHY= in the N line of the recipient is the router's reason, as
  * xtext, which the DSN shows, too.  The text for a kind is built in, unless
@@ -22,20 +22,14 @@
  * sender whose NOTIFY list lacks FAILURE gets none.
  */
 #include "lib.h"
-#include "../lib/origin.h"
-#include "../lib/dsn.h"
+#include "report.h"
+#include "../lib/form.h"
 
-#define COPY_MOST	65536L	/* bytes of a message in a DSN */
 #define FIELD_MOST	900	/* bytes of a value in a line */
 
 #ifndef MAILSHARE
 #define MAILSHARE "/usr/local/share/mail"
 #endif
-
-static struct {
-	const char *forms;	/* directory */
-	const char *name;	/* of this machine */
-} opt = { MAILSHARE "/forms", NULL };
 
 struct kind {
 	const char *word, *status;
@@ -66,34 +60,10 @@ static const struct kind kinds[] = {
 	    "There is no route to this address." }
 };
 
-/* One DSN in the making. */
-struct report {
-	struct lib_job *job;
-	struct lib_rcpt *first;		/* and all that are like it */
-	const struct kind *kind;
-	int	head_only;		/* no body of the message */
-	int	fold;			/* its header has lines too long */
-	struct dsn d;
-};
-
-/* The message on its way: as much of it as is wanted. */
-struct walk {
-	struct dsn_copy c;
-	int	head_only;
-	int	over;			/* this is all that is wanted */
-};
-
-/* ---- words ----------------------------------------------------------- */
-
-/* A field in xtext (RFC 3461), up to a blank. */
-static void
-put_xtext(FILE *f, const char *field, const char *s)
-{
-	char value[FIELD_MOST];
-
-	xtext_read(s, strcspn(s, " "), value, sizeof(value));
-	dsn_field(f, field, value);
-}
+/* The DSN that is written. */
+static struct report report;
+static const struct lib_job *job;
+static const struct kind *kind;
 
 static const struct kind *
 kind_of(const char *word)
@@ -105,79 +75,6 @@ kind_of(const char *word)
 			break;
 	return k;
 }
-
-/* The form for a kind: NULL when there is none. */
-static FILE *
-open_form(const char *kind)
-{
-	FILE *f = form_open(opt.forms, kind);
-
-	if (f == NULL && errno != ENOENT && errno != EINVAL)
-		lib_note("form %s/%s: %s", opt.forms, kind, strerror(errno));
-	return f;
-}
-
-/* ---- measuring and copying ------------------------------------------- */
-
-static int
-walk(void *arg, const char *s, size_t n)
-{
-	struct walk *w = arg;
-
-	for (; n > 0; s++, n--) {
-		if (w->c.size == w->c.most ||
-		    (w->head_only && w->c.col == 0 && *s == '\n')) {
-			w->over = 1;
-			return -1;
-		}
-		dsn_byte(&w->c, (unsigned char)*s);
-	}
-	return 0;
-}
-
-/* Copies the header, and the body if it is wanted, to f unless that is NULL: 0,
- * or -1 if they cannot be read. */
-static int
-walk_message(struct walk *w, const struct report *r, FILE *f)
-{
-	memset(w, 0, sizeof(*w));
-	dsn_copy(&w->c, r->d.boundary, f, COPY_MOST);
-	w->head_only = r->head_only;
-	w->c.fold = f != NULL && r->fold;
-	if (lib_message(r->job, r->first, walk, w) == 0 || w->over)
-		return 0;
-	errno = EIO;
-	return -1;
-}
-
-/* Finds out how much to copy, and a boundary that does not occur in it: 0, or
- * -1 if the message cannot be read. */
-static int
-measure(struct report *r)
-{
-	struct dsn_copy form;
-	struct walk w;
-
-	r->head_only = r->job->ret != NULL && lib_same(r->job->ret, "HDRS");
-	for (dsn_boundary(&r->d, r->job->num); ; ) {
-		dsn_copy(&form, r->d.boundary, NULL, LONG_MAX);
-		if (r->d.form != NULL)
-			dsn_form(&form, r->d.form);
-		if (walk_message(&w, r, NULL) < 0)
-			return -1;
-		r->d.text_eight |= form.eight;
-		r->d.eight = w.c.eight;
-		r->fold = w.c.wide;
-		if (!r->head_only && (w.over || w.c.awkward || w.c.wide))
-			r->head_only = 1;
-		else if (w.c.found || form.found)
-			dsn_boundary(&r->d, r->job->num);
-		else
-			return 0;
-	}
-}
-
-/* ---- the DSN --------------------------------------------------------- */
 
 /* Without a NOTIFY list, reports of failures are wanted. */
 static int
@@ -196,199 +93,115 @@ is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 	    r->hdr == first->hdr && lib_same(r->host, first->host);
 }
 
-/* The router's reason: 1, or 0 if it gave none. */
-static int
-why_of(const struct lib_rcpt *r, char *why, size_t size)
+/* Sets what the DSN says of a recipient: the router's reason if it gave one,
+ * and the kind of error unless a form does that. */
+static void
+say(struct report *r, const struct item *it)
 {
-	const char *p = r->dsn;
+	static char text[FIELD_MOST + WORD_MAX_ + 200], why[FIELD_MOST];
+	static char diagnostic[FIELD_MOST + WORD_MAX_];
+	static char none[] = "", status[8];
+	const char *p = it->rcpt->dsn;
+	int known = kind->word[0] != '\0';
 
 	while (p != NULL && strncmp(p, "WHY=", 4) != 0)
 		if ((p = strchr(p, ' ')) != NULL)
 			p++;
-	if (p != NULL)
-		xtext_read(p + 4, strcspn(p + 4, " "), why, size);
-	return p != NULL;
+	xtext_read(p != NULL ? p + 4 : "", p != NULL ? strcspn(p + 4, " ") : 0,
+	    why, sizeof(why));
+	text_fmt(text, sizeof(text), r->has_form ? "%s" : known ? "%s\n%s" :
+	    "%s\n%s\nThe kind of error is: %s", why, kind->text,
+	    it->rcpt->host);
+	text_fmt(diagnostic, sizeof(diagnostic), "%s%s%s", known || p != NULL ?
+	    kind->subject : it->rcpt->host, p != NULL ? ": " : "", why);
+	strcpy(status, kind->status);
+	r->text = text;
+	r->nt.field[0] = r->nt.field[1] = r->nt.field[4] = none;
+	r->nt.field[2] = status;
+	r->nt.field[3] = diagnostic;
 }
 
-/* The date of arrival, "" if the machine had none. */
-static const char *
-arrival(const struct report *r)
-{
-	return (long)r->job->arrived < SANE_WALL ? "" :
-	    dsn_date((long)r->job->arrived);
-}
-
-static void
-put_people(struct report *r)
-{
-	const struct lib_rcpt *p;
-	FILE *f = r->d.post.f;
-	char why[FIELD_MOST];
-
-	if (!dsn_people(&r->d))
-		fputs("\nYour message could not be delivered to this "
-		    "address:\n", f);
-	putc('\n', f);
-	for (p = r->first; p != NULL; p = p->next)
-		if (is_like(p, r->first)) {
-			dsn_text(f, p->user, "    ");
-			if (why_of(p, why, sizeof(why)))
-				dsn_text(f, why, "        ");
-		}
-	if (r->d.form != NULL)
-		return;
-	fprintf(f, "\n%s\n", r->kind->text);
-	if (r->kind->word[0] == '\0') {
-		fputs("The kind of error is:", f);
-		dsn_text(f, r->first->host, " ");
-	}
-	putc('\n', f);
-	if (*arrival(r) != '\0')
-		fprintf(f, "It arrived here on %s.\n", arrival(r));
-	fprintf(f, "%s follows, after a part for programs.\n"
-	    "There will be no further attempt.\n",
-	    r->head_only ? "Its header" : "The message");
-}
-
-static void
-put_recipient(struct report *r, const struct lib_rcpt *p)
-{
-	char orcpt[600], text[FIELD_MOST], why[FIELD_MOST - 50];
-	FILE *f = r->d.post.f;
-
-	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
-	putc('\n', f);
-	if (dsn_typed(orcpt))
-		put_xtext(f, "Original-Recipient", orcpt);
-	dsn_address(f, "Final-Recipient", p->user);
-	fprintf(f, "Action: failed\nStatus: %s\n", r->kind->status);
-	text_fmt(text, sizeof(text), "x-local; %s", r->kind->word[0] != '\0' ?
-	    r->kind->subject : p->host);
-	if (why_of(p, why, sizeof(why)))
-		text_fmt(text, sizeof(text), "x-local; %s: %s",
-		    r->kind->subject, why);
-	dsn_field(f, "Diagnostic-Code", text);
-}
-
-static void
-put_programs(struct report *r)
-{
-	const struct lib_rcpt *p;
-	FILE *f = r->d.post.f;
-
-	dsn_part(&r->d, "message/delivery-status", 0);
-	if (r->job->envid != NULL)
-		put_xtext(f, "Original-Envelope-Id", r->job->envid);
-	fprintf(f, "Reporting-MTA: dns; %s\n", r->d.name);
-	if (*arrival(r) != '\0')
-		fprintf(f, "Arrival-Date: %s\n", arrival(r));
-	for (p = r->first; p != NULL; p = p->next)
-		if (is_like(p, r->first))
-			put_recipient(r, p);
-}
-
-/* The message, or its header: 0, or -1 when it cannot be read. */
+/* Adds the recipient to the DSN: 0, or -1 if there is no memory. */
 static int
-put_message(struct report *r)
+add(const struct lib_rcpt *r)
 {
-	struct walk w;
+	struct item *it = report_item(&report);
 
-	dsn_part(&r->d, r->head_only ? "text/rfc822-headers" :
-	    "message/rfc822", r->d.eight);
-	if (walk_message(&w, r, r->d.post.f) < 0)
+	if (it == NULL)
 		return -1;
-	if (w.c.col > 0)
-		putc('\n', r->d.post.f);
-	dsn_end(&r->d);
+	it->action = ACTION_FAILED;
+	it->off = r->off;
+	it->rcpt = r;
 	return 0;
 }
 
-/* Makes it and posts it: 0, or -1 with errno and nothing left. */
+/* Sends a DSN on the recipient and all that are like it: 0, or -1 with errno
+ * and nothing left. */
 static int
-send_report(struct report *r)
+send_dsn(const struct lib_rcpt *first, struct post *post)
 {
-	const char *sender = r->first->from->dsn_to;
-	const struct lib_rcpt *p;
+	const char *file = job->name;
+	const struct lib_rcpt *r;
 	char subject[100];
 
-	if (post_open(&r->d.post, "..", "error") < 0)
-		return -1;
-	for (p = r->first; p != NULL; p = p->next)
-		r->d.text_eight |= is_like(p, r->first) &&
-		    dsn_has_utf8(p->user);
-	r->d.text_eight |= dsn_has_utf8(r->first->host);
-	if (measure(r) < 0) {
-		post_drop(&r->d.post);
-		return -1;
-	}
-	dsn_envelope(&r->d, sender);
-	text_fmt(subject, sizeof(subject), "Returned mail: %s",
-	    r->kind->subject);
-	dsn_header(&r->d, sender, subject, "", "");
-	put_people(r);
-	put_programs(r);
-	if (put_message(r) < 0) {
-		post_drop(&r->d.post);
-		return -1;
-	}
-	return post_send(&r->d.post);
+	text_fmt(subject, sizeof(subject), "Returned mail: %s", kind->subject);
+	report.files = &file;
+	report.nfiles = 1;
+	report.n = 0;
+	report.ctl = job->ctl;
+	report.hdr = first->hdr;
+	report.form = first->host;
+	report.subject = subject;
+	strcpy(report.sender, first->from->dsn_to);
+	for (r = first; r != NULL; r = r->next)
+		if (is_like(r, first) && add(r) < 0)
+			return -1;
+	return report_write(&report, post) < 0 ? -1 : post_send(post);
 }
 
-/* ---- jobs ------------------------------------------------------------ */
-
 static void
-send_and_report(struct lib_job *job, struct lib_rcpt *first,
-    const struct kind *kind)
+send_and_report(struct lib_job *j, struct lib_rcpt *first)
 {
-	static struct report r;		/* large, and one at a time */
+	struct lib_rcpt *r;
+	struct post post;
 	const char *status;
-	struct lib_rcpt *p;
 	char text[1000];
 	int sent;
 
-	memset(&r, 0, sizeof(r));
-	r.job = job;
-	r.first = first;
-	r.kind = kind;
+	job = j;
 	clock_read();
-	r.d.name = opt.name;
-	r.d.form = open_form(first->host);
-	sent = send_report(&r) == 0;
+	sent = send_dsn(first, &post) == 0;
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
 		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
-		    first->from->dsn_to, r.d.post.num);
+		    first->from->dsn_to, post.num);
 	else
 		text_fmt(text, sizeof(text), "the DSN to the sender "
 		    "cannot be written: %s", strerror(errno));
-	if (r.d.form != NULL)
-		fclose(r.d.form);
-	for (p = first; p != NULL; p = p->next)
-		if (is_like(p, first))
-			lib_report(job, p, sent ? 0 : X_TEMPFAIL,
+	for (r = first; r != NULL; r = r->next)
+		if (is_like(r, first))
+			lib_report(j, r, sent ? 0 : X_TEMPFAIL,
 			    sent ? NULL : status, text, 0);
 }
 
 static void
-work(struct lib_job *job)
+work(struct lib_job *j)
 {
-	const struct kind *kind;
 	struct lib_rcpt *r;
 	char text[300];
 
-	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	for (r = j->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		kind = kind_of(r->host);
 		text_fmt(text, sizeof(text), "%s; there is no sender who "
 		    "could get a DSN", kind->subject);
 		if (!wants_report(r))
-			lib_report(job, r, 0, NULL, "NOTIFY wants no DSN", 0);
+			lib_report(j, r, 0, NULL, "NOTIFY wants no DSN", 0);
 		else if (!can_get_dsn(r->from->dsn_to))
-			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
-			    0);
+			lib_report(j, r, X_UNAVAILABLE, kind->status, text, 0);
 		else
-			send_and_report(job, r, kind);
+			send_and_report(j, r);
 	}
 }
 
@@ -411,19 +224,19 @@ check(int named)
 	FILE *f;
 	int bad = 0;
 
-	if (named && access(opt.forms, X_OK) < 0) {
-		fprintf(stderr, "errormail: forms %s: %s\n", opt.forms,
+	if (named && access(report.forms, X_OK) < 0) {
+		fprintf(stderr, "errormail: forms %s: %s\n", report.forms,
 		    strerror(errno));
 		return X_CONFIG;
 	}
 
 	for (k = kinds; k->word[0] != '\0'; k++) {
-		f = form_open(opt.forms, k->word);
+		f = form_open(report.forms, k->word);
 		if (f != NULL)
 			fclose(f);
 		else if (errno != ENOENT) {
 			fprintf(stderr, "errormail: form %s/%s: %s\n",
-			    opt.forms, k->word, strerror(errno));
+			    report.forms, k->word, strerror(errno));
 			bad = X_CONFIG;
 		}
 	}
@@ -433,15 +246,18 @@ check(int named)
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel("error"), *host = NULL;
+	const char *channel = lib_channel("error"), *host = NULL, *name = NULL;
 	int c, only = 0, named = 0;
 
+	report.forms = MAILSHARE "/forms";
+	report.most = 65536L;
+	report.say = say;
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
-		case 'd': opt.forms = optarg; named = 1; break;
+		case 'd': report.forms = optarg; named = 1; break;
 		case 'h': host = optarg; break;
-		case 'n': opt.name = optarg; break;
+		case 'n': name = optarg; break;
 		case 'N': only = 1; break;
 		case 'V':
 			puts("errormail " VERSION);
@@ -449,13 +265,10 @@ main(int argc, char **argv)
 		default:
 			return usage();
 		}
-	if (optind < argc || opt.forms[0] != '/')
+	if (optind < argc || report.forms[0] != '/')
 		return usage();
-	opt.name = dsn_name(opt.name);
-	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
-	umask(022);
 	if (only)
 		return check(named);
-	return dsn_confine(opt.forms, "") < 0 ? X_OSERR :
+	return report_begin(&report, name, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);
 }

@@ -1,27 +1,58 @@
 /*
- * report.c - writes the text of a DSN, recipient by recipient.
+ * report.c - writes a delivery status notification (DSN).
  *
  *	anna sent 101-1 and 102-1; u1 and u2 of the first failed, and u3 of
  *	the second:
  *		files = { "101-1", "102-1" }
  *		items = { 0, u1 }, { 0, u2 }, { 1, u3 }
  *
- * lib/dsn.c writes the frame.  This module writes the text for people, the part
- * for programs, and the returned message.  The body is returned only if a
- * recipient failed, the sender did not ask for the header alone, and it is not
- * too long; otherwise the text says why not.  A DSN on several messages returns
- * none.
+ * A DSN is a message in the router's format: an envelope without a sender, a
+ * header, and a multipart/report (RFC 3462).
  *
- * The postmaster can write the text: the forms delivery and delay (lib/form.c).
+ *	channel error			put_envelope
+ *	errormsg
+ *	to <anna@a.example>
+ *	env-end
+ *	From: Mail Delivery ...		put_header
+ *	--=_4711.2952181273
+ *	It was not delivered ...	put_people: for people
+ *	--=_4711.2952181273
+ *	Final-Recipient: ...		put_programs: for programs (RFC 3464)
+ *	--=_4711.2952181273
+ *	Subject: ...			put_message
+ *	--=_4711.2952181273--
  *
- * The agent's dsn.c decides which items a DSN has.  The text is written piece
- * by piece from the control files, and nothing of it is kept.
+ * The body is returned only if a recipient failed, the sender did not ask for
+ * the header alone, and it is not too long; otherwise the text says why not.  A
+ * DSN on several messages returns none.
+ *
+ * The postmaster can write the text: the forms delivery and delay, and those of
+ * errormail (lib/form.c).
+ *
+ * Text from agents and messages stays text: it cannot add a field, a part or a
+ * line.  In the part for people valid UTF-8 is kept, in lines of bounded length
+ * behind an indent.  Fields are ASCII and folded.  All other bytes become
+ * question marks.  The boundary has the random number of the file in private/,
+ * which nobody can know before.
+ *
+ * A field keeps its blanks, also several in a row.  Where it is folded they
+ * stand at the beginning of the new line, so unfolding restores them.
+ *
+ * The agents dsn and errormail decide which items a DSN has.  The text is
+ * written piece by piece from the control files, and nothing of it is kept.
  */
 #include "report.h"
 #include "lib.h"
-#include "../lib/ctlfile.h"
+#include "../lib/form.h"
 #include <ctype.h>
 
+#define FIELD_MOST	2000	/* bytes of a value that are shown */
+#define TEXT_MOST	4000	/* ... of what an agent said */
+#define COLUMNS		76	/* where fields are folded */
+#define LINE_MOST	998	/* bytes in a line that mail can carry */
+#define PIECE_MOST	900	/* bytes without a blank in a field, and of a
+				 * line that is folded */
+#define USER_MOST	1000	/* ... of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a value */
 
@@ -41,12 +72,263 @@ static const struct {
 	    "It was delivered, and passed on to others, to" }
 };
 
+/* ---- text of others ---------------------------------------------------- */
+
+/* The length in bytes of the UTF-8 character at s if it is neither ASCII nor a
+ * control character; else 0. */
+static size_t
+utf8_length(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t i, n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+
+	if (*p < 0xc2 || *p > 0xf4)
+		return 0;
+	for (i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*p == 0xc2 && p[1] < 0xa0) || (*p == 0xe0 && p[1] < 0xa0) ||
+	    (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+	    (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static int
+has_utf8(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (utf8_length(s) > 0)
+			return 1;
+	return 0;
+}
+
+static void
+put_text(FILE *f, const char *s, const char *indent)
+{
+	size_t n, col = 0, total;
+
+	for (total = 0; *s != '\0' && total < TEXT_MOST; s += n, total += n) {
+		n = 1;
+		if (*s == '\r' || *s == '\n' || col >= PIECE_MOST) {
+			if (col > 0)
+				putc('\n', f);
+			col = 0;
+			n = *s == '\r' || *s == '\n';
+			continue;
+		}
+		if (col == 0)
+			fputs(indent, f);
+		n = utf8_length(s);
+		if (n > 0)
+			fwrite(s, 1, n, f);
+		else
+			putc(*s >= ' ' && *s < 127 ? *s : *s == '\t' ? ' ' :
+			    '?', f);
+		n += n == 0;
+		col += n;
+	}
+	if (col > 0)
+		putc('\n', f);
+	if (*s != '\0')
+		fprintf(f, "%s...\n", indent);
+}
+
+static void
+put_field(FILE *f, const char *field, const char *value)
+{
+	size_t blanks, i, n, total, col = strlen(field) + 1;
+
+	fprintf(f, "%s:", field);
+	value += strspn(value, " \t");
+	for (total = 0; total < FIELD_MOST; total += n) {
+		for (blanks = 0; isspace((unsigned char)*value); value++)
+			blanks++;
+		if (blanks == 0)
+			blanks = 1;	/* the first, or a very long word */
+		for (n = 0; n < PIECE_MOST && value[n] != '\0' &&
+		    !isspace((unsigned char)value[n]); )
+			n++;
+		if (n == 0)
+			break;
+		if (col + blanks + n > COLUMNS) {
+			putc('\n', f);
+			col = 0;
+		}
+		for (i = 0; i < blanks && i < COLUMNS; i++)
+			putc(' ', f);
+		for (i = 0; i < n; i++)
+			putc(value[i] > ' ' && value[i] < 127 ? value[i] : '?',
+			    f);
+		col += blanks + n;
+		value += n;
+	}
+	fputs(*value != '\0' ? " ...\n" : "\n", f);
+}
+
+static const char *
+date_of(long t)
+{
+	static char date[40];
+	time_t when = (time_t)t;
+	const struct tm *tm = gmtime(&when);
+
+	if (tm == NULL || tm->tm_year > 9999 - 1900 || strftime(date,
+	    sizeof(date), "%a, %d %b %Y %H:%M:%S +0000", tm) == 0)
+		date[0] = '\0';
+	return date;
+}
+
+static int
+is_typed(const char *s)
+{
+	const char *p = s;
+
+	while (isalnum((unsigned char)*p) || *p == '-' || *p == '.')
+		p++;
+	return p > s && *p == ';' && p[1 + strspn(p + 1, " ")] != '\0';
+}
+
+static void
+put_address(FILE *f, const char *field, const char *user)
+{
+	char value[USER_MOST * 4 + 20];
+	struct text t;
+	unsigned long u;
+	size_t n;
+
+	text_init(&t, value, sizeof(value));
+	if (!has_utf8(user)) {
+		text_add(&t, "%s; %s", addr_domain(user) != NULL ?
+		    "rfc822" : "x-local", user);
+		put_field(f, field, value);
+		return;
+	}
+	text_add(&t, "utf-8; ");
+	for (; *user != '\0'; user++) {
+		u = (unsigned char)*user;
+		n = utf8_length(user);
+		if (n == 0 && isgraph((int)u) && u != '\\' && u != '+' &&
+		    u != '=') {
+			text_add(&t, "%c", (int)u);
+			continue;
+		}
+		if (n > 0)
+			u &= 0xffUL >> (n + 1);
+		for (; n > 1; n--)
+			u = u << 6 | ((unsigned char)*++user & 0x3f);
+		text_add(&t, "\\x{%s", u < 16 ? "0" : "");
+		for (n = 28; n > 0 && u >> n == 0; n -= 4)
+			;
+		for (; ; n -= 4) {
+			text_add(&t, "%c", "0123456789ABCDEF"[u >> n & 15]);
+			if (n == 0)
+				break;
+		}
+		text_add(&t, "}");
+	}
+	put_field(f, field, value);
+}
+
+/* ---- copied text ------------------------------------------------------- */
+
+/*
+ * copy: text that is copied into a DSN.  It is read twice: first without f, to
+ * find out what it contains, then to write it.
+ */
+struct copy {
+	FILE	*f;		/* where it goes, NULL: nowhere */
+	int	eight;		/* there are bytes above 127 */
+	int	awkward, wide;	/* mail cannot carry it: it is not text; it has
+				 * a line that is too long */
+	int	last;		/* byte */
+	int	fold;		/* it is a header; its long lines are folded */
+	long	col;		/* bytes in the line so far */
+	long	size, whole;	/* bytes; ... up to the last line's end */
+	long	most;		/* bytes to copy at most */
+};
+
+static void
+start_copy(struct copy *c, FILE *f, long most)
+{
+	memset(c, 0, sizeof(*c));
+	c->f = f;
+	c->most = most;
+}
+
+/* Ends the line before byte b if it is long enough: at a blank, or before
+ * LINE_MOST if there is none, and not within a UTF-8 character. */
+static void
+copy_fold(struct copy *c, int b)
+{
+	int blank = b == ' ' || b == '\t';
+	int more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : b >= 0xc0;
+
+	if (b == '\n' || c->col < PIECE_MOST ||
+	    (!blank && c->col + more < LINE_MOST))
+		return;
+	fputs(blank ? "\n" : "\n ", c->f);
+	c->col = !blank;
+}
+
+static void
+put_byte(struct copy *c, int b)
+{
+	if (c->fold)
+		copy_fold(c, b);
+	c->size++;
+	c->col = b == '\n' ? 0 : c->col + 1;
+	if (c->col == 0 && c->size <= c->most)
+		c->whole = c->size;
+	c->eight |= b > 127;
+	c->awkward |= b == '\0' || (c->last == '\r' && b != '\n');
+	c->wide |= c->col > LINE_MOST;
+	c->last = b;
+	if (c->f != NULL)
+		putc(b == '\0' ? '?' : b, c->f);
+}
+
+/* Copies text of any bytes, in lines of bounded length. */
+static void
+copy_clean(struct copy *c, const char *s)
+{
+	size_t n;
+
+	for (; *s != '\0'; s++) {
+		if (c->col >= PIECE_MOST)
+			put_byte(c, '\n');
+		n = utf8_length(s);
+		for (; n > 1; n--)
+			put_byte(c, (unsigned char)*s++);
+		if (n == 1 || *s == '\n' || *s == '\t' ||
+		    (*s >= ' ' && *s < 127))
+			put_byte(c, (unsigned char)*s);
+		else if (*s != '\r')
+			put_byte(c, '?');
+	}
+}
+
+static void
+put_form(struct copy *c, FILE *form)
+{
+	char line[FORM_LINE];
+
+	rewind(form);
+	while (form_next(form, line))
+		;
+	do
+		copy_clean(c, line);
+	while (fgets(line, (int)sizeof(line), form) != NULL);
+	if (c->col > 0)
+		put_byte(c, '\n');
+}
+
 /* ---- the records ----------------------------------------------------- */
 
 void
 report_close(struct report *r)
 {
-	if (r->at != 0)
+	if (r->at != 0 && r->say == NULL)
 		ctl_close(&r->nt.c);
 	r->at = 0;
 }
@@ -57,7 +339,9 @@ report_file(struct report *r, unsigned file)
 	if (r->at == file + 1)
 		return 0;
 	report_close(r);
-	if (diag_open(&r->nt, r->files[file]) < 0)
+	if (r->say != NULL)
+		diag_start(&r->nt, r->ctl, r->files[file]);
+	else if (diag_open(&r->nt, r->files[file]) < 0)
 		return -1;
 	r->at = file + 1;
 	origin_start(&r->nt, &r->origin);
@@ -65,6 +349,23 @@ report_file(struct report *r, unsigned file)
 		return 0;
 	report_close(r);
 	return -1;
+}
+
+struct item *
+report_item(struct report *r)
+{
+	unsigned size = r->size == 0 ? 256 : r->size * 2;
+	struct item *bigger;
+
+	if (r->n == r->size) {
+		bigger = realloc(r->items, size * sizeof(*bigger));
+		if (bigger == NULL)
+			return NULL;
+		r->items = bigger;
+		r->size = size;
+	}
+	memset(&r->items[r->n], 0, sizeof(*r->items));
+	return &r->items[r->n++];
 }
 
 /* A later line on the same recipient takes the place of an earlier one. */
@@ -121,6 +422,10 @@ recall(struct report *r, const struct item *it)
 
 	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
 		return -1;
+	if (r->say != NULL) {
+		r->say(r, it);
+		return 0;
+	}
 	if (it->why != 0 && read_line(r, it->why) == 0) {
 		s = diag_reason(&r->nt, it->off);
 		text_fmt(why, sizeof(why), "%s", reason_in(s));
@@ -144,7 +449,7 @@ recall(struct report *r, const struct item *it)
 
 /* Copies the header from the current place, most bytes at most: 0 or -1. */
 static int
-copy_head(struct dsn_copy *c, const struct report *r)
+copy_head(struct copy *c, const struct report *r)
 {
 	char buf[4096];
 	long n, i;
@@ -159,13 +464,13 @@ copy_head(struct dsn_copy *c, const struct report *r)
 			if ((bol && buf[i] == '\n') || c->size == c->most)
 				return 0;
 			bol = buf[i] == '\n';
-			dsn_byte(c, (unsigned char)buf[i]);
+			put_byte(c, (unsigned char)buf[i]);
 		}
 	return n < 0 ? -1 : 0;
 }
 
 static int
-copy_body(struct dsn_copy *c, const struct report *r)
+copy_body(struct copy *c, const struct report *r)
 {
 	char path[PATH_MAX_], buf[8192];
 	struct stat st;
@@ -180,16 +485,20 @@ copy_body(struct dsn_copy *c, const struct report *r)
 		while ((n = (long)read(fd, buf, sizeof(buf))) > 0 &&
 		    c->size <= c->most)
 			for (i = 0; i < n; i++)
-				dsn_byte(c, (unsigned char)buf[i]);
+				put_byte(c, (unsigned char)buf[i]);
 	close(fd);
 	return n < 0 ? -1 : 0;
 }
 
-/* ---- before anything is written -------------------------------------- */
+/* ---- the frame --------------------------------------------------------- */
 
 /* draft: what has to be known of a report first. */
 struct draft {
-	struct dsn d;
+	struct post post;
+	FILE	*form;		/* or NULL */
+	char	boundary[60];
+	int	eight;		/* the message has bytes above 127 */
+	int	text_eight;	/* the text for people has */
 	long	head;		/* bytes of the header that are returned */
 	int	cut;		/* ... and it had more */
 	int	fold;		/* ... with lines that are too long */
@@ -198,50 +507,172 @@ struct draft {
 	unsigned long count[ACTIONS];
 };
 
-/* Looks at all that is copied: 1 when it has the boundary, 0, or -1. */
+static void
+put_to(FILE *f, const char *address, size_t n)
+{
+	char plain[4 * USER_MOST];
+	struct text t;
+
+	text_init(&t, plain, sizeof(plain));
+	xtext_add(&t, address, n);
+	fprintf(f, "todsn ORCPT=rfc822;%s\nto <%.*s>\n", plain, (int)n,
+	    address);
+}
+
+static void
+put_envelope(struct draft *d, const char *sender)
+{
+	char line[FORM_LINE], *value;
+	const char *address;
+	FILE *f = d->post.f;
+	size_t n;
+
+	fputs("channel error\nerrormsg\n", f);
+	if (can_get_dsn(sender))
+		put_to(f, sender, strlen(sender));
+	else if (*sender != '\0')
+		put_to(f, "postmaster", 10);
+	if (d->form != NULL) {
+		rewind(d->form);
+		while (form_next(d->form, line))
+			if ((value = form_value(line, "ADR")) != NULL &&
+			    (address = form_address(value, &n)) != NULL)
+				put_to(f, address, n);
+	}
+	fputs("env-end\n", f);
+}
+
+/* Bytes that the field has in common with a name in lower case. */
+static size_t
+common(const char *field, const char *name)
+{
+	size_t n;
+
+	for (n = 0; name[n] != '\0' && name[n] ==
+	    tolower((unsigned char)field[n]); )
+		n++;
+	return n;
+}
+
+/* Is this a field that a form may not set? */
+static int
+is_ours(const char *field)
+{
+	static const char *const ours[] = { "to", "date", "message-id",
+	    "auto-submitted", "mime-version", "content-" };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		n = common(field, ours[i]);
+		if (ours[i][n] == '\0' && (ours[i][n - 1] == '-' ||
+		    field[n] == ':'))
+			return 1;
+	}
+	return 0;
+}
+
+/* Writes the fields of the form; is From among them? */
+static int
+put_form_fields(struct draft *d, char *subject, size_t size)
+{
+	char line[FORM_LINE], *value, *colon;
+	int from = 0, sub;
+
+	rewind(d->form);
+	while (form_next(d->form, line)) {
+		value = line + 4;
+		sub = form_value(line, "SUB") != NULL;
+		if (sub || common(value, "subject:") == 8) {
+			text_fmt(subject, size, "%s", sub ? value : value + 8 +
+			    strspn(value + 8, " \t"));
+			continue;
+		}
+		if (!form_is_field(value) || is_ours(value))
+			continue;
+		colon = strchr(value, ':');
+		*colon = '\0';
+		put_field(d->post.f, value, colon + 1);
+		from |= common(value, "from") == 4 && value[4] == '\0';
+	}
+	return from;
+}
+
+/* Writes the header.  The subject is the form's if it has one; rest is added to
+ * it. */
+static void
+put_header(struct draft *d, const struct report *r, const char *subject,
+    const char *rest)
+{
+	/* the file number of a DSN that is gone may be used again */
+	static unsigned long count;
+	char ours[FORM_LINE], line[FORM_LINE + 300];
+	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
+	FILE *f = d->post.f;
+	int from = 0, bare = addr_domain(to) == NULL;
+
+	text_fmt(ours, sizeof(ours), "%s", subject);
+	if (d->form != NULL)
+		from = put_form_fields(d, ours, sizeof(ours));
+	if (!from)
+		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", r->name);
+	fprintf(f, "To:\n <%s%s%s>\n", to, bare ? "@" : "",
+	    bare ? r->name : "");
+	text_fmt(line, sizeof(line), "%s%s", ours, rest);
+	put_field(f, "Subject", line);
+	if (r->sender[0] == '\0')
+		fputs(DOUBLE_FIELD ": yes\n", f);
+	fprintf(f, "Date: %s\n", date_of((long)now.wall));
+	fprintf(f, "Message-ID:\n <%lu.%lu.%lu.%lu@%s>\n",
+	    (unsigned long)now.wall, (unsigned long)getpid(), d->post.num,
+	    count++, r->name);
+	fputs("Auto-Submitted: auto-replied\nMIME-Version: 1.0\n", f);
+	fprintf(f, "Content-Type: multipart/report; "
+	    "report-type=delivery-status;\n\tboundary=\"%s\"\n", d->boundary);
+	if (d->eight || d->text_eight)
+		fputs("Content-Transfer-Encoding: 8bit\n", f);
+}
+
+static void
+begin_part(struct draft *d, const char *type, int eight)
+{
+	FILE *f = d->post.f;
+
+	fprintf(f, "\n--%s\nContent-Type: %s\n", d->boundary, type);
+	if (eight)
+		fputs("Content-Transfer-Encoding: 8bit\n", f);
+	putc('\n', f);
+}
+
+/* ---- before anything is written -------------------------------------- */
+
+/* Looks at all that is copied: 0 or -1. */
 static int
 measure(struct draft *d, const struct report *r)
 {
-	struct dsn_copy head, form, body;
+	struct copy head, form, body;
 
-	dsn_copy(&form, d->d.boundary, NULL, LONG_MAX);
-	if (d->d.form != NULL)
-		dsn_form(&form, d->d.form);
-	d->d.text_eight |= form.eight;
-	dsn_copy(&head, d->d.boundary, NULL, HEAD_MOST);
-	dsn_copy(&body, d->d.boundary, NULL, r->most);
+	start_copy(&form, NULL, LONG_MAX);
+	if (d->form != NULL)
+		put_form(&form, d->form);
+	d->text_eight |= form.eight;
+	start_copy(&head, NULL, HEAD_MOST);
+	start_copy(&body, NULL, r->most);
 	if (r->nfiles > 1)
-		return form.found;
+		return 0;
 	if (copy_head(&head, r) < 0)
 		return -1;
 	d->cut = head.size == HEAD_MOST;
 	d->head = d->cut && head.whole > 0 ? head.whole : head.size;
 	d->fold = head.wide;
 	body.size = head.size;
-	if (d->cut)
-		d->less = "it is too long";
-	if (d->less == NULL && copy_body(&body, r) < 0)
-		d->less = "its file is gone";
-	if (d->less == NULL && body.size > body.most)
-		d->less = "it is too long";
-	if (d->less == NULL && (head.awkward || body.awkward))
-		d->less = "it is not text";
-	if (d->less == NULL && (head.wide || body.wide))
-		d->less = "its lines are too long";
-	d->d.eight = head.eight || (d->less == NULL && body.eight);
-	return form.found || head.found || body.found;
-}
-
-/* Chooses a boundary that occurs in nothing that is copied: 0 or -1. */
-static int
-choose_boundary(struct draft *d, const struct report *r)
-{
-	int found;
-
-	do
-		dsn_boundary(&d->d, name_num(r->files[0]));
-	while ((found = measure(d, r)) > 0);
-	return found;
+	if (d->less == NULL)
+		d->less = d->cut ? "it is too long" :
+		    copy_body(&body, r) < 0 ? "its file is gone" :
+		    body.size > body.most ? "it is too long" :
+		    head.awkward || body.awkward ? "it is not text" :
+		    head.wide || body.wide ? "its lines are too long" : NULL;
+	d->eight = head.eight || (d->less == NULL && body.eight);
+	return 0;
 }
 
 /* Counts, and finds text that is not ASCII: 0, or -1. */
@@ -258,22 +689,22 @@ survey(struct draft *d, struct report *r)
 		if (recall(r, &r->items[i]) < 0)
 			return -1;
 		d->count[r->items[i].action]++;
-		d->d.text_eight |= dsn_has_utf8(r->text) ||
-		    dsn_has_utf8(r->nt.rc.user);
+		d->text_eight |= has_utf8(r->text) ||
+		    has_utf8(r->nt.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
 		if (report_file(r, i) < 0)
 			return -1;
-		d->d.text_eight |= dsn_has_utf8(r->head.id);
+		d->text_eight |= has_utf8(r->head.id);
 	}
-	d->d.text_eight |= dsn_has_utf8(r->sender);
+	d->text_eight |= has_utf8(r->sender);
 	if (report_file(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
 		d->less = "";	/* nobody asked for it */
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
-	    *dsn_date((long)st.st_mtime) != '\0')
+	    *date_of((long)st.st_mtime) != '\0')
 		d->arrived = (long)st.st_mtime;
 	return 0;
 }
@@ -300,13 +731,13 @@ put_head(struct draft *d, const struct report *r)
 {
 	char counts[300];
 
-	dsn_envelope(&d->d, r->sender);
+	put_envelope(d, r->sender);
 	count_actions(d, counts, sizeof(counts));
-	dsn_header(&d->d, r->sender, r->sender[0] == '\0' ?
-	    "Undeliverable notice" : d->count[ACTION_FAILED] > 0 ?
-	    "Undeliverable mail" : d->count[ACTION_DELAYED] > 0 ?
-	    "Delayed mail" : "Delivered mail", counts,
-	    r->sender[0] == '\0' ? DOUBLE_FIELD ": yes\n" : "");
+	put_header(d, r, r->subject != NULL ? r->subject :
+	    r->sender[0] == '\0' ? "Undeliverable notice" :
+	    d->count[ACTION_FAILED] > 0 ? "Undeliverable mail" :
+	    d->count[ACTION_DELAYED] > 0 ? "Delayed mail" : "Delivered mail",
+	    r->subject != NULL ? "" : counts);
 }
 
 /* ---- for people ------------------------------------------------------ */
@@ -330,8 +761,8 @@ put_list(FILE *f, struct report *r, unsigned file)
 			if (n++ == 0)
 				fprintf(f, "\n%s:\n", actions[action].text);
 			putc('\n', f);
-			dsn_text(f, r->nt.rc.user, "  ");
-			dsn_text(f, r->text, "      ");
+			put_text(f, r->nt.rc.user, "  ");
+			put_text(f, r->text, "      ");
 		}
 	return 0;
 }
@@ -340,9 +771,9 @@ static void
 put_which(FILE *f, const struct report *r, long arrived)
 {
 	if (r->head.id[0] != '\0')
-		dsn_text(f, r->head.id, "  ");
+		put_text(f, r->head.id, "  ");
 	if (arrived != 0)
-		fprintf(f, "  which arrived here on %s\n", dsn_date(arrived));
+		fprintf(f, "  which arrived here on %s\n", date_of(arrived));
 }
 
 static void
@@ -367,16 +798,23 @@ put_rest(FILE *f, const struct draft *d, const struct report *r)
 static int
 put_people(struct draft *d, struct report *r)
 {
-	FILE *f = d->d.post.f;
+	FILE *f = d->post.f;
+	struct copy form;
 	unsigned file;
 
-	dsn_people(&d->d);
+	begin_part(d, d->text_eight ? "text/plain; charset=utf-8" :
+	    "text/plain; charset=us-ascii", d->text_eight);
+	start_copy(&form, f, LONG_MAX);
+	if (d->form == NULL)
+		fprintf(f, "This is the mail system of %s.\n", r->name);
+	else
+		put_form(&form, d->form);
 	if (r->sender[0] == '\0')
 		fputs("\nThis message is a notice itself, or has no sender.\n"
 		    "It is kept in the directory postman.\n", f);
 	else if (!can_get_dsn(r->sender)) {
 		fputs("\nThis notice could not be sent to the sender:\n\n", f);
-		dsn_text(f, r->sender, "  ");
+		put_text(f, r->sender, "  ");
 	}
 	for (file = 0; file < r->nfiles; file++) {
 		if (report_file(r, file) < 0)
@@ -449,16 +887,16 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 		s = r->text;
 	if (*s == '\0')
 		return;
-	text_fmt(value, sizeof(value), "%s%s", dsn_typed(s) ? "" : "x-local; ",
+	text_fmt(value, sizeof(value), "%s%s", is_typed(s) ? "" : "x-local; ",
 	    s);
-	dsn_field(f, "Diagnostic-Code", value);
+	put_field(f, "Diagnostic-Code", value);
 }
 
 /* Stamps are what somebody wrote into a file: no date comes of some. */
 static void
 put_date(FILE *f, const char *field, long t)
 {
-	const char *date = dsn_date(t);
+	const char *date = date_of(t);
 
 	if (*date != '\0')
 		fprintf(f, "%s: %s\n", field, date);
@@ -473,18 +911,18 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 	size_t n;
 
 	putc('\n', f);
-	if (dsn_typed(orcpt)) {
+	if (is_typed(orcpt)) {
 		n = strcspn(orcpt, ";") + 1;
 		text_fmt(value, sizeof(value), "%.*s ", (int)n, orcpt);
 		xtext_read(orcpt + n, strlen(orcpt + n), value + n + 1,
 		    sizeof(value) - n - 1);
-		dsn_field(f, "Original-Recipient", value);
+		put_field(f, "Original-Recipient", value);
 	}
-	dsn_address(f, "Final-Recipient", nt->rc.user);
+	put_address(f, "Final-Recipient", nt->rc.user);
 	fprintf(f, "Action: %s\n", actions[it->action].word);
 	put_status(f, r, it);
-	if (it->action != ACTION_DELAYED && dsn_typed(nt->field[4]))
-		dsn_field(f, "Remote-MTA", nt->field[4]);
+	if (it->action != ACTION_DELAYED && is_typed(nt->field[4]))
+		put_field(f, "Remote-MTA", nt->field[4]);
 	put_diagnostic(f, r, it);
 	if (it->action == ACTION_DELAYED && *nt->field[4] != '\0')
 		put_date(f, "Will-Retry-Until", (long)num_of(nt->field[4],
@@ -492,30 +930,30 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 	else if (it->action != ACTION_DELAYED && nt->when >= SANE_WALL)
 		put_date(f, "Last-Attempt-Date", nt->when);
 	if (r->nfiles > 1 && r->head.id[0] != '\0')
-		dsn_field(f, "X-Original-Message-ID", r->head.id);
+		put_field(f, "X-Original-Message-ID", r->head.id);
 }
 
 static int
 put_programs(struct draft *d, struct report *r)
 {
 	char value[300];
-	FILE *f = d->d.post.f;
+	FILE *f = d->post.f;
 	unsigned i;
 
-	dsn_part(&d->d, "message/delivery-status", 0);
+	begin_part(d, "message/delivery-status", 0);
 	if (report_file(r, 0) < 0)
 		return -1;
 	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
 		xtext_read(r->head.envid, strlen(r->head.envid), value,
 		    sizeof(value));
-		dsn_field(f, "Original-Envelope-Id", value);
+		put_field(f, "Original-Envelope-Id", value);
 	}
-	fprintf(f, "Reporting-MTA: dns; %s\n", d->d.name);
+	fprintf(f, "Reporting-MTA: dns; %s\n", r->name);
 	if (r->nfiles == 1 && d->arrived != 0)
 		put_date(f, "Arrival-Date", d->arrived);
 	if (r->nfiles == 1 && spool_id(r->files[0], NULL, NULL, value,
 	    sizeof(value)) == 0)
-		dsn_field(f, "X-Local-Spool-ID", value);
+		put_field(f, "X-Local-Spool-ID", value);
 	for (i = 0; i < r->n; i++) {
 		if (is_stale(r, i))
 			continue;
@@ -531,37 +969,37 @@ put_programs(struct draft *d, struct report *r)
 static int
 put_message(struct draft *d, struct report *r)
 {
-	struct dsn_copy c;
+	struct copy c;
 
 	if (r->nfiles > 1)
 		return 0;
-	dsn_part(&d->d, d->less == NULL ? "message/rfc822" :
-	    "text/rfc822-headers", d->d.eight);
-	dsn_copy(&c, d->d.boundary, d->d.post.f, d->head);
+	begin_part(d, d->less == NULL ? "message/rfc822" :
+	    "text/rfc822-headers", d->eight);
+	start_copy(&c, d->post.f, d->head);
 	c.fold = d->fold;
 	if (report_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
 	c.most = r->most;	/* it may have grown since it was seen */
 	if (d->less == NULL) {
-		putc('\n', d->d.post.f);
+		putc('\n', d->post.f);
 		if (copy_body(&c, r) < 0)
 			return -1;
 	}
 	if (c.col > 0)
-		putc('\n', d->d.post.f);
+		putc('\n', d->post.f);
 	return 0;
 }
 
 static int
 put_all(struct draft *d, struct report *r)
 {
-	if (survey(d, r) < 0 || choose_boundary(d, r) < 0)
+	if (survey(d, r) < 0 || measure(d, r) < 0)
 		return -1;
 	put_head(d, r);
 	if (put_people(d, r) < 0 || put_programs(d, r) < 0 ||
 	    put_message(d, r) < 0)
 		return -1;
-	dsn_end(&d->d);
+	fprintf(d->post.f, "\n--%s--\n", d->boundary);
 	return diag_error(&r->nt) != 0 ? -1 : 0;
 }
 
@@ -570,7 +1008,9 @@ report_form(const struct report *r, const char *form)
 {
 	FILE *f = form_open(r->forms, form);
 
-	if (f == NULL && errno != ENOENT)
+	/* a kind of error may be no name of a form */
+	if (f == NULL && errno != ENOENT &&
+	    !(errno == EINVAL && form == r->form))
 		lib_note("form %s/%s: %s", r->forms, form, strerror(errno));
 	return f;
 }
@@ -582,22 +1022,39 @@ report_write(struct report *r, struct post *p)
 	int bad, err;
 
 	memset(&d, 0, sizeof(d));
-	if (post_open(&d.d.post, "..", "bounce") < 0)
+	if (post_open(&d.post, "..", "bounce") < 0)
 		return -1;
-	d.d.name = r->name;
-	d.d.form = report_form(r, r->items[0].action == ACTION_DELAYED ?
-	    "delay" : "delivery");
+	text_fmt(d.boundary, sizeof(d.boundary), "=_%s",
+	    strrchr(d.post.path, ':') + 1);
+	d.form = report_form(r, r->form != NULL ? r->form :
+	    r->items[0].action == ACTION_DELAYED ? "delay" : "delivery");
+	r->has_form = d.form != NULL;
 	errno = EIO;		/* for a failure that sets none */
 	bad = put_all(&d, r);
 	err = errno;
-	if (d.d.form != NULL)
-		fclose(d.d.form);
+	if (d.form != NULL)
+		fclose(d.form);
 	report_close(r);
 	errno = err;
 	if (bad)
-		post_drop(&d.d.post);
+		post_drop(&d.post);
 	else
-		bad = post_sync(&d.d.post);
-	*p = d.d.post;
+		bad = post_sync(&d.post);
+	*p = d.post;
 	return bad;
+}
+
+/* ---- options --------------------------------------------------------- */
+
+int
+report_begin(struct report *r, const char *name, const char *router)
+{
+	r->name = name != NULL && *name != '\0' ? name : mailname(NULL);
+	umask(022);
+	unveil(r->forms, "r");
+	unveil("..", "rwc");
+	unveil("/dev/urandom", "r");
+	if (*router != '\0')
+		unveil(router, "w");
+	return pledge("stdio rpath wpath cpath fattr flock unix", NULL);
 }

@@ -4,8 +4,10 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "../lib/dsn.h"
 #include "../lib/origin.h"
+#include "../lib/post.h"
+
+struct lib_rcpt;
 
 /*
  * report: a DSN while it is made.  Its items are sorted by file and recipient;
@@ -13,6 +15,7 @@
  */
 #define REASON_ALL	1000	/* bytes of a text with its reason */
 
+struct report;
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 	    ACTION_EXPANDED, ACTIONS };
 
@@ -22,6 +25,7 @@ struct item {
 	unsigned long off;	/* of the recipient's line */
 	unsigned long at;	/* of the diagnostic line */
 	unsigned long why;	/* of one before it, with a reason; or 0 */
+	const struct lib_rcpt *rcpt;	/* for say */
 	unsigned long delays[2];	/* the delay field before and after
 					 * its DSN */
 };
@@ -36,18 +40,32 @@ struct report {
 	const char *name;	/* of this machine */
 	const char *forms;	/* directory */
 	long	most;		/* bytes of a message that are returned */
+	/* errormail's, else NULL: sets fields and text of the item in the place
+	 * of a diagnostic line; ctl is the file, open */
+	void	(*say)(struct report *, const struct item *);
+	int	ctl;
+	const char *form;	/* its name, NULL: that of the action */
+	const char *subject;	/* NULL: that of the actions */
 	/* report.c's: */
 	struct diags nt;
 	struct head head;
 	struct origin origin;	/* origin_find's */
 	unsigned at;		/* which file that is, + 1; 0: none */
+	int	has_form;
 	const char *text;	/* that of the current item */
 	char	full[REASON_ALL];	/* ... with a reason of another line */
 };
 
+/* Sets up an agent that writes DSNs: name is this machine's, NULL the mailname;
+ * router the router's socket, "" none.  After this call the process can open
+ * only the forms, the post office, which is the working directory's parent, and
+ * the socket, where the system can enforce that.  0, or -1 with errno. */
+int	report_begin(struct report *, const char *name, const char *router);
 /* Writes it into private/ and syncs it, for post_send: 0; or -1 with errno and
  * no file left. */
 int	report_write(struct report *, struct post *);
+/* One more item, zeroed: NULL when there is no memory. */
+struct item *report_item(struct report *);
 /* Opens this file of the report as r->nt: 0, or -1 with errno. */
 int	report_file(struct report *, unsigned file);
 void	report_close(struct report *);	/* no file */
