@@ -11,7 +11,7 @@
  * once.  The caller decides what to do with the lines.
  */
 #include "form.h"
-#include <ctype.h>
+#include "ctlfile.h"
 
 FILE *
 form_open(const char *dir, const char *name)
@@ -47,24 +47,11 @@ form_value(char *line, const char *word)
 	    line + n + 1 : NULL;
 }
 
-/* A subject is given without the name of its field. */
-static void
-drop_name(char *subject)
-{
-	static const char name[] = "subject:";
-	size_t n = 0;
-
-	while (name[n] != '\0' && tolower((unsigned char)subject[n]) == name[n])
-		n++;
-	if (name[n] != '\0')
-		return;
-	n += strspn(subject + n, " \t");
-	memmove(subject, subject + n, strlen(subject + n) + 1);
-}
-
 int
 form_next(FILE *form, char line[FORM_LINE])
 {
+	char *value;
+
 	if (fgets(line, FORM_LINE, form) == NULL) {
 		line[0] = '\0';
 		return 0;
@@ -73,8 +60,11 @@ form_next(FILE *form, char line[FORM_LINE])
 	    form_value(line, "SUB") == NULL && form_value(line, "ADR") == NULL)
 		return 0;
 	line[strcspn(line, "\r\n")] = '\0';
-	if (form_value(line, "SUB") != NULL)
-		drop_name(form_value(line, "SUB"));
+	/* a subject is given without the name of its field */
+	value = form_value(line, "SUB");
+	if (value != NULL && ctl_is_word(value, 8, "SUBJECT:"))
+		memmove(value, value + 8 + strspn(value + 8, " \t"),
+		    strlen(value + 8 + strspn(value + 8, " \t")) + 1);
 	return 1;
 }
 

@@ -67,6 +67,7 @@ static struct {
 } side;
 
 static const struct halves *halves;
+static int begun;	/* without a talker: begin was called, end was not */
 
 /* ---- fields ---------------------------------------------------------- */
 
@@ -185,17 +186,15 @@ get(void)
 static unsigned long
 rest_of_num(int c)
 {
-	char s[DIGITS + 1];
-	size_t n;
+	unsigned long v = 0;
+	int n;
 
-	for (n = 0; n < DIGITS && c >= '0' && c <= '9'; c = get())
-		s[n++] = (char)c;
-	s[n] = '\0';
-	if (c != ':' || n == 0) {
-		fail(WRONG);
-		return 0;
-	}
-	return num_of(s, NULL);
+	for (n = 0; n < DIGITS && c >= '0' && c <= '9'; n++, c = get())
+		v = v * 10 + (unsigned long)(c - '0');
+	if (c == ':' && n > 0)
+		return v;
+	fail(WRONG);
+	return 0;
 }
 
 static unsigned long
@@ -315,6 +314,11 @@ static const struct lib_far far_lib = { far_tell, far_message, far_alone };
 void
 halves_log(const char *s, size_t n)
 {
+	if (halves->one) {
+		if (halves->log != NULL)
+			halves->log(s, n);
+		return;
+	}
 	n = n < LOG_SIZE ? n : LOG_SIZE - 1;
 	put("L", 1);
 	put_num((unsigned long)n);
@@ -334,7 +338,7 @@ halves_beat(void)
 	static double last;
 
 	clock_read();
-	if (now.mono - last < halves_nap() / 2)
+	if (halves->one || now.mono - last < halves_nap() / 2)
 		return;
 	last = now.mono;
 	put(".", 1);
@@ -736,6 +740,13 @@ halves_work(struct lib_job *job)
 	struct text t;
 	int c, code;
 
+	if (halves->one) {
+		if (!begun && halves->begin != NULL)
+			halves->begin();
+		begun = 1;
+		halves->work(job);
+		return;
+	}
 	/* one that died without work harms nobody */
 	if (side.pid > 0 && waitpid(side.pid, NULL, WNOHANG) == side.pid)
 		reap(0);
@@ -767,6 +778,9 @@ halves_work(struct lib_job *job)
 void
 halves_end(void)
 {
+	if (begun)
+		halves->end();
+	begun = 0;
 	if (side.pid == 0)
 		return;
 	close(side.out);

@@ -7,6 +7,8 @@
 #include "lib.h"
 
 struct halves {
+	int	one;		/* there is no talker: the keeper does its work
+				 * itself, and this is all that follows */
 	lib_work *work;		/* the talker's, with lib.h as everywhere */
 	void	(*begin)(void);	/* ... as who the keeper is; NULL: nothing */
 	void	(*end)(void);	/* ... before it ends, without a job */

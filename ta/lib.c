@@ -61,16 +61,26 @@ unlock_and_exit(void)
 	exit(0);
 }
 
-static void
-send_line(const char *word, const char *name)
+/* Sends a line to the scheduler: 0 or -1. */
+static int LIKE_PRINTF(1, 2)
+send(const char *f, ...)
 {
-	char line[300];
+	char line[REPORT_SIZE];
 	struct text t;
+	va_list ap;
 
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%s%s", word, name);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
 	line[t.len++] = '\n';
-	if (fd_write(1, line, t.len) < 0)
+	return fd_write(1, line, t.len);
+}
+
+static void
+send_or_exit(const char *word, const char *name)
+{
+	if (send("%s%s", word, name) < 0)
 		unlock_and_exit();
 }
 
@@ -144,16 +154,10 @@ static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
-	char line[REPORT_SIZE];
-	struct text t;
-
-	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
-	    text);
-	line[t.len++] = '\n';
 	/* no exit here: recipients of the same run are done, too, and have to
 	 * be marked */
-	if (fd_write(1, line, t.len) < 0)
+	if (send("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
+	    text) < 0)
 		agent.alone = 1;
 	job_set_tag(job, r, tag);
 	r->unreported = 0;
@@ -324,7 +328,7 @@ do_job(char *line)
 			lib_note("this agent is for channel %s, the job is "
 			    "for %s; give it -c $channel", agent.channel,
 			    wanted);
-		send_line("#resync ", line);
+		send_or_exit("#resync ", line);
 	} else {
 		agent.job = &job;
 		work_on(&job, agent.work);
@@ -491,13 +495,13 @@ serve(void (*take)(char *line))
 
 	if (catch_signals() < 0)
 		return X_OSERR;
-	send_line("#hungry", "");
+	send_or_exit("#hungry", "");
 	while ((line = next_job()) != NULL && *line != '\0') {
 		if (*line != '#')
 			take(line);
 		if (agent.leave)
 			break;
-		send_line("#hungry", "");
+		send_or_exit("#hungry", "");
 	}
 	return 0;
 }
@@ -521,7 +525,7 @@ do_whole(char *line)
 	if (name_in(line) != NULL)
 		agent.whole(line, host == NULL ? "" : host);
 	else
-		send_line("#resync ", line);
+		send_or_exit("#resync ", line);
 }
 
 int
@@ -534,13 +538,11 @@ lib_serve(lib_whole *work)
 void
 lib_answer(const char *name, const char *verdict, const char *text)
 {
-	char line[REPORT_SIZE];
+	char clean[TEXT_SIZE];
 	struct text t;
 
-	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%lu/0\t\t%s ", name_num(name), verdict);
+	text_init(&t, clean, sizeof(clean));
 	add_clean(&t, text, '\r');
-	line[t.len++] = '\n';
-	if (fd_write(1, line, t.len) < 0)
+	if (send("%lu/0\t\t%s %s", name_num(name), verdict, clean) < 0)
 		exit(0);
 }

@@ -454,14 +454,10 @@ static int
 get_port(const char *s, int *port)
 {
 	unsigned long v;
-	const char *end;
 
 	if (*s == '\0')
 		return 0;
-	if (*s++ != ':' || strlen(s) > 5)
-		return -1;
-	v = num_of(s, &end);
-	if (end == s || *end != '\0' || v < 1 || v > 65535)
+	if (*s != ':' || num_upto(s + 1, 65535, &v, NULL) < 0 || v < 1)
 		return -1;
 	*port = (int)v;
 	return 0;

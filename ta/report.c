@@ -542,32 +542,17 @@ put_envelope(struct draft *d, const char *sender)
 	fputs("env-end\n", f);
 }
 
-/* Bytes that the field has in common with a name in lower case. */
-static size_t
-common(const char *field, const char *name)
-{
-	size_t n;
-
-	for (n = 0; name[n] != '\0' && name[n] ==
-	    tolower((unsigned char)field[n]); )
-		n++;
-	return n;
-}
-
 /* Is this a field that a form may not set? */
 static int
 is_ours(const char *field)
 {
-	static const char *const ours[] = { "to", "date", "message-id",
-	    "auto-submitted", "mime-version", "content-" };
-	size_t i, n;
+	static const char *const ours[] = { "TO:", "DATE:", "MESSAGE-ID:",
+	    "AUTO-SUBMITTED:", "MIME-VERSION:", "CONTENT-" };
+	size_t i;
 
-	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		n = common(field, ours[i]);
-		if (ours[i][n] == '\0' && (ours[i][n - 1] == '-' ||
-		    field[n] == ':'))
+	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (ctl_is_word(field, strlen(ours[i]), ours[i]))
 			return 1;
-	}
 	return 0;
 }
 
@@ -582,7 +567,7 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 	while (form_next(d->form, line)) {
 		value = line + 4;
 		sub = form_value(line, "SUB") != NULL;
-		if (sub || common(value, "subject:") == 8) {
+		if (sub || ctl_is_word(value, 8, "SUBJECT:")) {
 			text_fmt(subject, size, "%s", sub ? value : value + 8 +
 			    strspn(value + 8, " \t"));
 			continue;
@@ -592,7 +577,7 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 		colon = strchr(value, ':');
 		*colon = '\0';
 		put_field(d->post.f, value, colon + 1);
-		from |= common(value, "from") == 4 && value[4] == '\0';
+		from |= ctl_is_word(value, strlen(value), "FROM");
 	}
 	return from;
 }

@@ -75,7 +75,6 @@ static struct {
 	int	seven;		/* -7 */
 	long	idle;		/* seconds a connection is kept */
 	long	lookup;		/* seconds for name servers */
-	int	one;		/* -o: no second process */
 	int	apart;		/* -t or -u: there must be one */
 } opt;
 
@@ -154,10 +153,7 @@ step(const char *f, ...)
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	if (opt.one)
-		lib_step("%s", line + 1);
-	else
-		halves_log(line, t.len);
+	halves_log(line, t.len);
 	shown.phase = NULL;
 	clock_read();
 	shown.when = now.mono;
@@ -184,19 +180,16 @@ step_wait(const char *name, int slow)
 /* ---- hosts ----------------------------------------------------------- */
 
 /* The host of a recipient.  With smart hosts there is only one. */
-static void
-host_of(const struct lib_rcpt *r, char *host)
+static const char *
+host_of(const struct lib_rcpt *r)
 {
-	text_fmt(host, HOST_SIZE, "%s", opt.relays > 0 ? "" : r->host);
+	return opt.relays > 0 ? "" : r->host;
 }
 
 static int
 is_for(const struct lib_rcpt *r, const char *host)
 {
-	char other[HOST_SIZE];
-
-	host_of(r, other);
-	return lib_same(other, host);
+	return lib_same(host_of(r), host);
 }
 
 /* Did the last server turn out to be ourselves? */
@@ -243,11 +236,7 @@ remember(const struct net_addr *a, int answered)
 {
 	char line[NET_NAME + 20];
 
-	if (opt.dead == NULL || !dead_see(a, answered, line))
-		return;
-	if (opt.one)
-		dead_take(opt.dead, line);
-	else
+	if (opt.dead != NULL && dead_see(a, answered, line))
 		halves_log(line, strlen(line));
 }
 
@@ -448,17 +437,14 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 static int
 collect(struct lib_job *job, struct lib_rcpt **to)
 {
-	char host[HOST_SIZE];
 	struct lib_rcpt *r;
 	int n = 0;
 
 	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
 		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
-		    r->hdr != to[0]->hdr || !is_for(r, host))) ||
+		    r->hdr != to[0]->hdr || !is_for(r, host_of(to[0])))) ||
 		    !check_addresses(job, r))
 			continue;
-		if (n == 0)
-			host_of(r, host);
 		to[n++] = r;
 	}
 	return n;
@@ -496,13 +482,12 @@ static void
 deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 {
 	static struct net_way way;	/* large */
-	char host[HOST_SIZE];
+	const char *host = host_of(to[0]);
 	const struct auth *sender = auth_sender(to[0]->from->address);
 	struct lib_rcpt *r;
 	enum trans_end end;
 	int kept;
 
-	host_of(to[0], host);
 	do {
 		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
 		    sender == conn_sender && esmtp_silent(&conn);
@@ -573,8 +558,7 @@ end_connection(void)
 	esmtp_quit(&conn);
 }
 
-/* If the file of passwords has changed, the next job gets a new talker, or
- * reads it again. */
+/* If the file of passwords has changed, the next job gets a new talker. */
 static void
 see_passwords(void)
 {
@@ -586,14 +570,8 @@ see_passwords(void)
 	if (stat(opt.passwords, &st) < 0)
 		memset(&st, 0, sizeof(st));
 	if (st.st_ino != seen.st_ino || st.st_size != seen.st_size ||
-	    st.st_mode != seen.st_mode || st.st_ctime != seen.st_ctime) {
-		if (opt.one) {
-			end_connection();
-			read_files();
-		} else {
-			halves_end();
-		}
-	}
+	    st.st_mode != seen.st_mode || st.st_ctime != seen.st_ctime)
+		halves_end();
 	seen = st;
 }
 
@@ -608,7 +586,7 @@ begin(struct lib_job *job)
 		transcript(line, strlen(line));
 	}
 	see_passwords();
-	(opt.one ? work : halves_work)(job);
+	halves_work(job);
 }
 
 /* ---- options --------------------------------------------------------- */
@@ -643,11 +621,9 @@ usage(void)
 static long
 number(const char *s, long max)
 {
-	const char *end;
-	unsigned long v = num_of(s, &end);
+	unsigned long v;
 
-	if (end == s || *end != '\0' || strlen(s) > 6 || v < 1 ||
-	    v > (unsigned long)max)
+	if (num_upto(s, (unsigned long)max, &v, NULL) < 0 || v < 1)
 		usage();
 	return (long)v;
 }
@@ -746,16 +722,7 @@ set_user(const char *name)
 static int
 run(const char *channel, const char *host)
 {
-	int status;
-
 	net_waits = step_wait;
-	if (opt.one) {
-		read_files();
-		lib_when_idle(opt.idle, end_connection);
-		status = lib_run(channel, host, begin);
-		end_connection();
-		return status;
-	}
 	halves.work = work;
 	halves.begin = read_files;
 	halves.end = end_connection;
@@ -801,7 +768,7 @@ check_program(void)
 		refuse("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
 		return;
-	if (opt.one || halves.root != NULL)
+	if (halves.one || halves.root != NULL)
 		refuse("-X", "goes with neither -o nor -t");
 	why = via_check(opt.net.via);
 	if (why != NULL)
@@ -888,7 +855,7 @@ main(int argc, char **argv)
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
 		case 'k': opt.dead = optarg; break;
-		case 'l': opt.log = optarg; esmtp_log = transcript; break;
+		case 'l': opt.log = optarg; break;
 		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
 		case 'N': only = 1; break;
@@ -896,7 +863,7 @@ main(int argc, char **argv)
 		case 'P': esmtp_never |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
-		case 'o': opt.one = 1; break;
+		case 'o': halves.one = 1; break;
 		case 't': halves.root = optarg; opt.apart = 1; break;
 		case 'u':
 			opt.apart = 1;
@@ -911,7 +878,7 @@ main(int argc, char **argv)
 		case 'X': opt.net.via = optarg; break;
 		default: lib_foreign("smtp", foreign, c, usage);
 		}
-	if (optind + 1 < argc || (opt.one && opt.apart) ||
+	if (optind + 1 < argc || (halves.one && opt.apart) ||
 	    (opt.net.self != NULL && !is_word(opt.net.self)))
 		usage();
 	check_program();
