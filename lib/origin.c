@@ -86,28 +86,37 @@ addr_domain(const char *addr)
 	return NULL;
 }
 
+const char *
+addr_bad(const char *s)
+{
+	int quoted = 0, c;
+
+	for (; *s != '\0'; s++) {
+		c = (unsigned char)*s;
+		if (c >= 128)
+			return "5.6.7";
+		if (c == '\\')
+			c = (unsigned char)*++s;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == ' ' || c == '<' || c == '>'))
+			return "5.1.3";
+		if (c < 32 || c >= 127)
+			return "5.1.3";
+	}
+	return quoted ? "5.1.3" : NULL;
+}
+
 /* Can a DSN go there?  '|', '/' and ':' begin a program, a file or a list, '-'
- * an option; '<' and '>' would end the brackets of an address.  A blank is part
- * of an address only in quotes. */
+ * an option; '<' and '>' would end the brackets of an address. */
 int
 can_get_dsn(const char *address)
 {
 	const char *p = address + strspn(address, "\\\" ");
-	int quoted = 0;
 
-	if (*p == '\0' || strchr("|/-:", *p) != NULL ||
-	    strlen(address) > ADDRESS_MOST)
-		return 0;
-	for (p = address; *p != '\0'; p++) {
-		if (*p == '\\' && p[1] != '\0')
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-		if ((!isgraph((unsigned char)*p) && !(quoted && *p == ' ')) ||
-		    *p == '<' || *p == '>')
-			return 0;
-	}
-	return !quoted;
+	return *p != '\0' && strchr("|/-:", *p) == NULL &&
+	    strlen(address) <= ADDRESS_MOST &&
+	    strpbrk(address, "<>") == NULL && addr_bad(address) == NULL;
 }
 
 /* ---- the message ----------------------------------------------------- */

@@ -51,6 +51,8 @@ void	xtext_add(struct text *, const char *, size_t n);
 /* The domain of an address, behind the '@'; NULL: it has none.  An '@' within
  * quotes belongs to the name. */
 const char *addr_domain(const char *);
+/* Can it be put between < and >?  NULL, or the status that says why not. */
+const char *addr_bad(const char *);
 /* Can a DSN be sent to this address?  Not to a program or a file, nor to an
  * address that an envelope or a header cannot contain. */
 int	can_get_dsn(const char *address);

@@ -339,9 +339,8 @@ job_take(struct lib_job *job)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* The header block, up to its empty line. */
-static int
-put_header(int fd, long at, int (*put)(void *, const char *, size_t),
+int
+job_header(int fd, long at, int (*put)(void *, const char *, size_t),
     void *arg)
 {
 	char buf[4096];
@@ -354,42 +353,44 @@ put_header(int fd, long at, int (*put)(void *, const char *, size_t),
 		for (i = 0; i < n && !(bol && buf[i] == '\n'); i++)
 			bol = buf[i] == '\n';
 		if (i > 0 && put(arg, buf, (size_t)i) != 0)
-			return -1;
+			return 1;
 		if (i < n)
 			return 0;
 	}
-	return -1;	/* it was there when the file was scanned */
+	return n < 0 ? -1 : 1;
 }
 
-/* The body, as long as it was when the file was opened. */
-static int
-put_body(const struct lib_job *job, int (*put)(void *, const char *, size_t),
-    void *arg)
+int
+job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
+    size_t), void *arg)
 {
-	off_t left = job->size - (off_t)job->body;
-	struct stat st;
 	char buf[8192];
-	long n;
+	long n = 1;
 
-	if (lseek(job->msg, (off_t)job->body, SEEK_SET) < 0)
+	if (lseek(fd, at, SEEK_SET) < 0)
 		return -1;
-	for (; left > 0; left -= n) {
-		n = (long)read(job->msg, buf, left < (off_t)sizeof(buf) ?
-		    (size_t)left : sizeof(buf));
-		if (n <= 0 || put(arg, buf, (size_t)n) != 0)
-			return -1;
+	for (; n > 0 && most > 0; most -= n) {
+		n = (long)read(fd, buf, most < (off_t)sizeof(buf) ?
+		    (size_t)most : sizeof(buf));
+		if (n > 0 && put(arg, buf, (size_t)n) != 0)
+			return 1;
 	}
-	return fstat(job->msg, &st) == 0 &&
-	    st.st_size == job->size ? 0 : -1;
+	return n < 0 ? -1 : 0;
 }
 
 int
 lib_message(const struct lib_job *job, const struct lib_rcpt *r,
     int (*put)(void *, const char *, size_t), void *arg)
 {
+	struct stat st;
+
 	if (lib_far != NULL)
 		return lib_far->message(job, r, put, arg);
-	if (r->hdr >= 0 && put_header(job->ctl, r->hdr, put, arg) < 0)
+	if ((r->hdr >= 0 && job_header(job->ctl, r->hdr, put, arg) != 0) ||
+	    put(arg, "\n", 1) != 0)
 		return -1;
-	return put(arg, "\n", 1) != 0 ? -1 : put_body(job, put, arg);
+	/* as long as it was when the file was opened */
+	return job_copy(job->msg, (off_t)job->body, job->size -
+	    (off_t)job->body, put, arg) == 0 && fstat(job->msg, &st) == 0 &&
+	    st.st_size == job->size ? 0 : -1;
 }

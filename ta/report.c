@@ -42,7 +42,7 @@
  * written piece by piece from the control files, and nothing of it is kept.
  */
 #include "report.h"
-#include "lib.h"
+#include "job.h"
 #include "../lib/form.h"
 #include <ctype.h>
 
@@ -447,47 +447,38 @@ recall(struct report *r, const struct item *it)
 
 /* ---- the message that it is about ------------------------------------ */
 
-/* Copies the header from the current place, most bytes at most: 0 or -1. */
+/* Copies as many bytes as are wanted. */
+static int
+take(void *copy, const char *s, size_t n)
+{
+	struct copy *c = copy;
+
+	for (; n > 0 && c->size < c->most; s++, n--)
+		put_byte(c, (unsigned char)*s);
+	return n > 0;
+}
+
+/* Copies the header: 0 or -1. */
 static int
 copy_head(struct copy *c, const struct report *r)
 {
-	char buf[4096];
-	long n, i;
-	int bol = 1;
-
-	if (r->hdr < 0)
-		return 0;
-	if (lseek(r->nt.c.l.fd, (off_t)r->hdr, SEEK_SET) < 0)
-		return -1;
-	while ((n = (long)read(r->nt.c.l.fd, buf, sizeof(buf))) > 0)
-		for (i = 0; i < n; i++) {
-			if ((bol && buf[i] == '\n') || c->size == c->most)
-				return 0;
-			bol = buf[i] == '\n';
-			put_byte(c, (unsigned char)buf[i]);
-		}
-	return n < 0 ? -1 : 0;
+	return r->hdr >= 0 && job_header(r->nt.c.l.fd, r->hdr, take, c) < 0 ?
+	    -1 : 0;
 }
 
 static int
 copy_body(struct copy *c, const struct report *r)
 {
-	char path[PATH_MAX_], buf[8192];
-	struct stat st;
-	long n = -1, i;
-	int fd;
+	char path[PATH_MAX_];
+	int fd, bad;
 
 	text_fmt(path, sizeof(path), "../queue/%s", r->nt.c.name);
-	fd = fd_plain(path, O_RDONLY, &st);
+	fd = fd_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
-	if (lseek(fd, (off_t)r->head.body, SEEK_SET) >= 0)
-		while ((n = (long)read(fd, buf, sizeof(buf))) > 0 &&
-		    c->size <= c->most)
-			for (i = 0; i < n; i++)
-				put_byte(c, (unsigned char)buf[i]);
+	bad = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, take, c);
 	close(fd);
-	return n < 0 ? -1 : 0;
+	return bad < 0 ? -1 : 0;
 }
 
 /* ---- the frame --------------------------------------------------------- */
@@ -641,7 +632,7 @@ measure(struct draft *d, const struct report *r)
 		put_form(&form, d->form);
 	d->text_eight |= form.eight;
 	start_copy(&head, NULL, HEAD_MOST);
-	start_copy(&body, NULL, r->most);
+	start_copy(&body, NULL, r->most + 1);
 	if (r->nfiles > 1)
 		return 0;
 	if (copy_head(&head, r) < 0)
@@ -653,7 +644,7 @@ measure(struct draft *d, const struct report *r)
 	if (d->less == NULL)
 		d->less = d->cut ? "it is too long" :
 		    copy_body(&body, r) < 0 ? "its file is gone" :
-		    body.size > body.most ? "it is too long" :
+		    body.size > r->most ? "it is too long" :
 		    head.awkward || body.awkward ? "it is not text" :
 		    head.wide || body.wide ? "its lines are too long" : NULL;
 	d->eight = head.eight || (d->less == NULL && body.eight);

@@ -43,6 +43,7 @@
 #include "trans.h"
 #include "auth.h"
 #include "dead.h"
+#include "../lib/origin.h"
 #include "../lib/ctlfile.h"
 #include "../lib/office.h"
 
@@ -418,7 +419,7 @@ report_unreached(struct lib_job *job, const char *host,
 static int
 check_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
-	const char *bad = trans_bad_address(r->from->address);
+	const char *bad = addr_bad(r->from->address);
 
 	if (bad != NULL) {
 		lib_report(job, r, X_NOUSER, strcmp(bad, "5.1.3") == 0 ?
@@ -426,7 +427,7 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 		    "SMTP", 0);
 		return 0;
 	}
-	bad = *r->user == '\0' ? "5.1.3" : trans_bad_address(r->user);
+	bad = *r->user == '\0' ? "5.1.3" : addr_bad(r->user);
 	if (bad != NULL)
 		lib_report(job, r, X_NOUSER, bad,
 		    "the address cannot be sent by SMTP", 0);

@@ -61,29 +61,6 @@ struct trans {
 	char	accepted[TRANS_MAX];
 };
 
-/* ---- addresses ------------------------------------------------------- */
-
-const char *
-trans_bad_address(const char *s)
-{
-	int quoted = 0, c;
-
-	for (; *s != '\0'; s++) {
-		c = (unsigned char)*s;
-		if (c >= 128)
-			return "5.6.7";
-		if (c == '\\')
-			c = (unsigned char)*++s;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (!quoted && (c == ' ' || c == '<' || c == '>'))
-			return "5.1.3";
-		if (c < 32 || c >= 127)
-			return "5.1.3";
-	}
-	return quoted ? "5.1.3" : NULL;
-}
-
 /* ---- verdicts -------------------------------------------------------- */
 
 /* What a code means that comes without a status. */

@@ -26,7 +26,4 @@ enum trans_end trans_run(struct esmtp *, struct lib_job *,
 void	trans_host_failed(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 
-/* Can it be put between < and >?  NULL, or the status that says why not. */
-const char *trans_bad_address(const char *);
-
 #endif
