@@ -41,8 +41,9 @@
  * may have and whether its host is dead.  A flush and a T line make the
  * vertices of a thread due; nothing but these starts a queueonly thread.
  *
- * A run begins when a thread gets its first agent.  Then order.c sorts its
- * READY vertices, at random, by age or by job; later ones are appended.
+ * A run begins when a thread gets its first agent, and ends with its last one.
+ * At the beginning order.c sorts the READY vertices, at random, by age or by
+ * job; later ones are appended.  What the run defers it is not given again.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
@@ -399,6 +400,17 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
+/* mono; when the vertex in WAIT is READY: not again in the run that deferred
+ * it, for an interval at most, but for a retryat. */
+static double
+due_at(const struct thread *t, const struct vertex *v)
+{
+	double again = v->tried + t->ring->conf->v.interval;
+
+	return t->nta > 0 && v->tried >= t->run && !v->dated &&
+	    again > v->wakeup ? again : v->wakeup;
+}
+
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
 /* Makes vertices in WAIT READY: all, which also ends the dead time; those that
@@ -410,20 +422,22 @@ static void
 wake(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
+	double due;
 
 	if (what == WAKE_ALL)
 		fb_lift(t);
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
+		due = due_at(t, v);
 		if (what == WAKE_ALL ||
-		    (what == WAKE_DUE && v->wakeup <= now.mono) ||
+		    (what == WAKE_DUE && due <= now.mono) ||
 		    (what == WAKE_OLD && v->tried < t->run) ||
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_del(&t->wait, v);
 			make_ready(t, v);
-		} else if (t->soonest == 0 || v->wakeup < t->soonest) {
-			t->soonest = v->wakeup;
+		} else if (t->soonest == 0 || due < t->soonest) {
+			t->soonest = due;
 		}
 	}
 }
@@ -643,8 +657,10 @@ th_leave(struct ta *ta)
 		return;
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
-	t->nta--;
 	t->nstart -= !ta->started;
+	/* the end of the run: what it deferred may be due */
+	if (--t->nta == 0 && t->soonest > NOW + 1)
+		t->soonest = NOW + 1;
 }
 
 void

@@ -26,6 +26,7 @@ far/*	interval=1s retries="1 5000 5000 5000" command="words $tmp"
 test/*	command="words $tmp"
 both/*	cohorts=50 retries=5000 command="words $tmp"
 turn/*	queueonly command="words $tmp"
+run/*	interval=1000s retries=0 maxthr=2 command="words $tmp"
 END
 put "$po" 101-1 test h at3600
 put "$po" 102-1 test h full
@@ -112,6 +113,31 @@ ok 'a reload with retryats is logged' wait_log 'reload' 20
 have=$(tried 102-1)
 wait_for 20 often $((have + 2)) 102-1
 is 'a reload leaves a retryat as it is' "$(tried 101-1)" 2
+
+# What a run defers it is not given again; the run is that of all its agents.
+: >"$tmp/slow"
+put "$po" 162-1 run r.host slow
+ok 'a run begins' wait_for 20 grep '^162-1 slow' "$tmp/tried"
+put "$po" 163-1 run r.host full
+wait_log 'deferred msg=163-1' 20
+pass_by 5
+put "$po" 164-1 run r.host fine
+ok 'the run goes on with other mail' wait_log 'complete msg=164-1' 20
+is 'a job that is due is not given again to the run that deferred it' \
+    "$(tried 163-1)" 1
+rm "$tmp/slow"
+ok 'a job that is due is tried again after the run' wait_for 20 often 2 163-1
+wait_log 'complete msg=162-1' 20
+: >"$tmp/slow"
+put "$po" 165-1 run r.host slow
+wait_for 20 grep '^165-1 slow' "$tmp/tried"
+put "$po" 166-1 run r.host full
+wait_log 'deferred msg=166-1' 20
+pass_by 1001
+ok 'a run without an end delays a job for an interval at most' \
+    wait_for 20 often 2 166-1
+is 'the run has not ended meanwhile' "$(count 'complete msg=165-1')" 0
+rm "$tmp/slow"
 
 # Without a T line a queueonly job waits.
 put "$po" 151-1 turn q.host full
