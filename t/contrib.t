@@ -39,7 +39,7 @@ is 'cron keeps what submit -q says where mailq show looks' \
 
 for f in inittab runit/run runit-submit/run scheduler.service submit.service \
     openrc-submit rc.d-submit procd; do
-	grep -q -e '/var/log/s' -e '-L /tmp/scheduler$' "$c/$f" || echo "$f"
+	grep -q '/var/log/s' "$c/$f" || echo "$f"
 done >"$tmp/nolog"
 is 'the samples write logs where mailq show looks' "$(cat "$tmp/nolog")" ''
 
@@ -105,12 +105,63 @@ procd() {	# verb
 }
 like 'procd gets a command for the scheduler in the foreground' \
     "$(procd start_service)" \
-    '^procd_set_param command /usr/sbin/scheduler -i -L /tmp/scheduler$'
+    '^procd_set_param command /usr/sbin/scheduler -i -L /var/log/scheduler$'
 like 'procd gets a command for submit' "$(procd start_service)" \
     '^procd_set_param command /usr/bin/submit -q10s$'
 is 'procd gets the service and the signal of a reload' \
     "$(procd reload_service)" \
     'procd_send_signal scheduler scheduler HUP'
+# A procd in shell: it starts what it is given, and starts again what ends.
+sed "s,/usr/sbin/scheduler,$top/scheduler,; s,/usr/bin/submit,$top/submit,
+    s,/var/log,$tmp/log,g; s,/srv/postoffice,$po,; s,/srv,$tmp/srv,
+    s/-q10s/-q1/; s/sleep 3600/sleep 1/; s/500000/9000/" "$c/procd" \
+    >"$tmp/procd"
+cat >"$tmp/procd.sh" <<'END'
+procd_open_instance() { :; }
+procd_close_instance() { :; }
+procd_set_param() {
+	[ "$1" = command ] || return 0
+	shift
+	(trap 'kill $p; wait $p; exit 0' 15
+	while :; do
+		"$@" &
+		p=$!
+		wait $p
+	done) &
+	all="$all $!"
+}
+. "$1"
+start_service
+trap 'kill $all; wait; exit 0' 15
+wait
+END
+rm -rf "$po"
+spool_new "$po"
+printf '*\ttest\thost\n' >"$tmp/routes"
+rm -f "$tmp/log/scheduler"
+bg sh "$tmp/procd.sh" "$tmp/procd" 2>"$tmp/procd.err"
+procd_pid=$bg_pid
+ln -sf log/scheduler "$tmp/sched.log"
+ok 'procd: the scheduler starts' wait_log ' ready'
+printf 'to <anna>\nenv-end\n\nhello\n' >"$po/public/mail"
+mv "$po/public/mail" "$po/router/4711"
+ok 'procd: mail is routed and delivered' wait_log 'complete msg=' 60
+like 'procd: mailq show finds the log' "$("$top/mailq" show \
+    "$(sed -n 's/.* complete msg=\([^ ]*\).*/\1/p' "$tmp/log/scheduler")")" \
+    'info delivered msg='
+printf '%9000d\n' 0 >>"$tmp/log/scheduler"
+ok 'procd: the log begins anew, and the scheduler opens it' \
+    wait_for 30 eval '[ -s "$tmp/log/scheduler.0" ] && [ -f "$tmp/log/scheduler" ]'
+put "$po" 4712-1 test host bert
+ok 'procd: mail is delivered with the new log' wait_for 60 po_empty "$po"
+old=$(pid)
+kill -9 "$old"
+ok 'procd: a scheduler that is killed comes back' wait_for 30 other "$old"
+kill "$procd_pid"
+wait "$procd_pid"
+lib_forget "$procd_pid"
+ok 'procd: both end' wait_for 30 [ ! -e "$po/.pid.scheduler" ]
+rm -f "$tmp/sched.log"
 # So does rc.subr of the BSDs.
 cat >"$tmp/rc.subr" <<'END'
 load_rc_config() { :; }
@@ -202,7 +253,11 @@ END
 	    BUILD_DIR="$tmp/wrt" PKG_INSTALL_DIR="$tmp/wrt/i" \
 	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS= OUT="$tmp/wrt/out"
 	ok 'the recipe for OpenWrt makes a scheduler that runs' \
-	    "$tmp/wrt/out/usr/sbin/scheduler" -V
+	    "$tmp/wrt/out/usr/lib/mail-scheduler/box" scheduler -V
+	is 'the recipe for OpenWrt has links to the box' \
+	    "$(cd "$tmp/wrt/out/usr" && ls -l sbin/scheduler bin/submit \
+	    lib/mail-scheduler/ta/smtp | sed -n 's/.*-> //p' | sort -u)" \
+	    /usr/lib/mail-scheduler/box
 	for f in $(sed -n 's,^/etc,etc,p' "$c/openwrt/Makefile"); do
 		[ -e "$tmp/wrt/out/$f" ] || echo "$f"
 	done >"$tmp/missing"
