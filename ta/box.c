@@ -587,21 +587,24 @@ cut_back(struct mail *m)
 #endif
 }
 
-/* Added to the reason. */
-static void
-add_uncut(struct mail *m)
+/* The end of writing to path: 0, or -1 and the reason. */
+static int
+judge(struct mail *m, const char *path, int unread)
 {
-	size_t n = strlen(m->end->text);
-
-	text_fmt(m->end->text + n, sizeof(m->end->text) - n,
-	    "; the box ends with a part of a message");
+	if (m->full)
+		return refuse_full(m);
+	if (m->error != 0)
+		return box_failed(m, "write to", path, m->error);
+	return !unread ? 0 : box_over(m->end, X_TEMPFAIL, "4.3.0",
+	    "the message cannot be read, or changes meanwhile");
 }
 
 static int
 append(struct mail *m)
 {
 	struct stat st;
-	int unread, uncut;
+	size_t n;
+	int unread;
 
 	if (fstat(m->fd, &st) < 0)
 		return box_failed(m, "read", m->box, errno);
@@ -619,20 +622,14 @@ append(struct mail *m)
 	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
 	    (m->before == 0 && sync_parent(m->box) < 0)))
 		m->error = errno;
-	if (m->error == 0 && !unread) {
+	if (judge(m, m->box, unread) == 0) {
 		report(m, THERE, NULL, "");
 		return 0;
 	}
-	uncut = cut_back(m) < 0;
-	if (m->error == 0)
-		box_over(m->end, X_TEMPFAIL, "4.3.0",
-		    "the message cannot be read, or changes meanwhile");
-	else if (m->full)
-		refuse_full(m);
-	else
-		box_failed(m, "write to", m->box, m->error);
-	if (uncut)
-		add_uncut(m);
+	n = strlen(m->end->text);
+	if (cut_back(m) < 0)
+		text_fmt(m->end->text + n, sizeof(m->end->text) - n,
+		    "; the box ends with a part of a message");
 	return -1;
 }
 
@@ -770,12 +767,7 @@ write_new(struct mail *m, const char *tmp)
 		m->error = errno;
 	if (close(m->fd) < 0 && m->error == 0)
 		m->error = errno;
-	if (m->full)
-		return refuse_full(m);
-	if (m->error != 0)
-		return box_failed(m, "write to", tmp, m->error);
-	return unread ? box_over(m->end, X_TEMPFAIL, "4.3.0",
-	    "the message cannot be read, or changes meanwhile") : 0;
+	return judge(m, tmp, unread);
 }
 
 static int

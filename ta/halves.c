@@ -44,7 +44,8 @@
 #include <signal.h>
 
 #define BUF_SIZE	4096	/* bytes read or written at once */
-#define PIECE_SIZE	8192	/* bytes of the message at once */
+#define PIECE_SIZE	8192	/* bytes of the message at once, as lib_message
+				 * puts them at most */
 #define FIELD_SIZE	8192	/* bytes of a line of a control file */
 #define LOG_SIZE	1000	/* bytes of a line of the log */
 #define LOG_LINES	10000	/* of a job; more are dropped */
@@ -422,27 +423,18 @@ get_job(struct lib_job *job)
 		_exit(0);
 }
 
-/* Gives up what the keeper may do: 0, or -1 with errno and what failed. */
-static int
-become(const char **what)
+/* Gives up what the keeper may do: NULL, or what failed, with errno. */
+static const char *
+become(void)
 {
-	*what = halves->root;
 	if (halves->root != NULL && chroot(halves->root) < 0)
-		return -1;
-	*what = "/";
+		return halves->root;
 	if (chdir("/") < 0)
-		return -1;
-	*what = "the user of -u";
-	if (geteuid() != 0)
-		return 0;	/* we can be nobody else */
-	return user_become(NULL, halves->uid, halves->gid);
-}
-
-static int
-promise(const char **what)
-{
-	*what = "what it promises";
-	return pledge(halves->promises, NULL);
+		return "/";
+	if (geteuid() == 0 &&	/* else we can be nobody else */
+	    user_become(NULL, halves->uid, halves->gid) < 0)
+		return "the user of -u";
+	return pledge(halves->promises, NULL) < 0 ? "what it promises" : NULL;
 }
 
 /* Leaves it nothing but its pipes, at 0 and 1, and /dev/null at 2. */
@@ -469,7 +461,8 @@ talk(int in, int out)
 		signal(keepers[i], SIG_IGN);
 	if (halves->begin != NULL)
 		halves->begin();
-	if (become(&what) < 0 || promise(&what) < 0) {
+	what = become();
+	if (what != NULL) {
 		lib_note("the process for the network cannot change to %s: %s",
 		    what, strerror(errno));
 		_exit(X_NOPERM);
@@ -591,25 +584,18 @@ send_job(const struct lib_job *job, unsigned long n)
 static int
 send_piece(void *enough, const char *s, size_t n)
 {
-	size_t k;
 	int c;
 
-	for (; n > 0; s += k, n -= k) {
-		k = n < PIECE_SIZE ? n : PIECE_SIZE;
-		set_until(halves->silence);
-		put_num((unsigned long)k);
-		put(s, k);
-		if (flush() < 0)
-			return -1;
-		c = request(halves->silence);
-		if (c != '+' && c != '-')
-			return fail(WRONG);
-		if (c == '-') {
-			*(int *)enough = 1;
-			return -1;
-		}
-	}
-	return 0;
+	set_until(halves->silence);
+	put_num((unsigned long)n);
+	put(s, n);
+	if (flush() < 0)
+		return -1;
+	c = request(halves->silence);
+	if (c != '+' && c != '-')
+		return fail(WRONG);
+	*(int *)enough = c == '-';
+	return c == '-' ? -1 : 0;
 }
 
 static void

@@ -68,6 +68,7 @@
 #define MISSING		1
 
 static const char *scripts = MAILSHARE "/hold";
+static const struct lib_job *job;	/* the current one */
 
 struct verdict {
 	int	code;
@@ -163,12 +164,11 @@ wait_for(struct verdict *v, double left)
 }
 
 static void
-check_time(struct verdict *v, const struct lib_job *job, const char *arg)
+check_time(struct verdict *v, const char *arg)
 {
 	const char *end;
 	double then = 0;
 
-	(void)job;
 	for (end = arg; *end >= '0' && *end <= '9'; end++)
 		then = then * 10 + (*end - '0');
 	if (end == arg || *end != '\0')
@@ -179,7 +179,7 @@ check_time(struct verdict *v, const struct lib_job *job, const char *arg)
 
 /* Does the message have this age? */
 static void
-wait_age(struct verdict *v, const struct lib_job *job, long span)
+wait_age(struct verdict *v, long span)
 {
 	double age = difftime(time(NULL), job->arrived);
 
@@ -187,21 +187,21 @@ wait_age(struct verdict *v, const struct lib_job *job, long span)
 }
 
 static void
-check_age(struct verdict *v, const struct lib_job *job, const char *arg)
+check_age(struct verdict *v, const char *arg)
 {
 	long span;
 
 	if (span_parse(arg, &span) < 0)
 		refuse(v, "\"%s\" is no span of time", arg);
 	else
-		wait_age(v, job, span);
+		wait_age(v, span);
 }
 
 static void
-check_io(struct verdict *v, const struct lib_job *job, const char *arg)
+check_io(struct verdict *v, const char *arg)
 {
 	(void)arg;
-	wait_age(v, job, IO_PAUSE);
+	wait_age(v, IO_PAUSE);
 }
 
 #ifndef NO_TCP
@@ -223,13 +223,12 @@ is_answered(const char *name, int kind)
 }
 
 static void
-check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
+check_ns(struct verdict *v, const char *arg)
 {
 	const char *slash = strrchr(arg, '/');
 	char name[NET_NAME];
 	int i = 0;
 
-	(void)job;
 	while (slash != NULL && record[i].word != NULL &&
 	    !lib_same(slash + 1, record[i].word))
 		i++;
@@ -258,9 +257,8 @@ has_address(const char *name, int kind)
 }
 
 static void
-check_up(struct verdict *v, const struct lib_job *job, const char *arg)
+check_up(struct verdict *v, const char *arg)
 {
-	(void)job;
 	if (*arg == '\0')
 		refuse(v, "\"%s\" is no name of a host", arg);
 	else if (look_up(has_address, arg, 0) != 1)
@@ -304,17 +302,17 @@ run_script(struct verdict *v, char *name, char *arg)
 			unfulfilled(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
-		run_verdict(&run, &end, text, sizeof(text));
+		run_verdict(&run, RUN_USERS, "4.3.0", &end, text,
+		    sizeof(text));
 		unfulfilled(v, "4.3.0", "%s", end.text);
 	}
 }
 
 static void
-check_script(struct verdict *v, const struct lib_job *job, const char *arg)
+check_script(struct verdict *v, const char *arg)
 {
 	char name[200], *slash;
 
-	(void)job;
 	if (text_fmt(name, sizeof(name), "%s", arg) < 0)
 		name[0] = '\0';
 	slash = strchr(name, '/');
@@ -330,7 +328,7 @@ check_script(struct verdict *v, const struct lib_job *job, const char *arg)
 
 /* An unknown user fulfils the condition; the router reports him. */
 static void
-check_home(struct verdict *v, const struct lib_job *job, const char *arg)
+check_home(struct verdict *v, const char *arg)
 {
 #ifndef NO_PWD
 	struct passwd *pw;
@@ -347,13 +345,11 @@ check_home(struct verdict *v, const struct lib_job *job, const char *arg)
 	(void)v;
 	(void)arg;
 #endif
-	(void)job;
 }
 
 static const struct {
 	const char *word;
-	void	(*check)(struct verdict *, const struct lib_job *,
-		    const char *);
+	void	(*check)(struct verdict *, const char *);
 } condition[] = {
 #ifndef NO_TCP
 	{ "ns", check_ns },
@@ -368,7 +364,7 @@ static const struct {
 };
 
 static void
-check(struct verdict *v, const struct lib_job *job, const char *host)
+check(struct verdict *v, const char *host)
 {
 	const char *colon = strchr(host, ':');
 	char word[20];
@@ -378,7 +374,7 @@ check(struct verdict *v, const struct lib_job *job, const char *host)
 	    (int)(colon - host), host) == 0)
 		for (i = 0; i < sizeof(condition) / sizeof(*condition); i++)
 			if (lib_same(word, condition[i].word)) {
-				condition[i].check(v, job, colon + 1);
+				condition[i].check(v, colon + 1);
 				return;
 			}
 	refuse(v, "\"%s\" is a condition unknown here", host);
@@ -393,7 +389,7 @@ put(void *file, const char *s, size_t n)
 }
 
 static int
-write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
+write_envelope(FILE *f, const struct lib_rcpt *r)
 {
 	fputs("via suspension\n", f);
 	if (r->from->address[0] == '\0')
@@ -428,7 +424,7 @@ give_away(int fd, long priv)
 
 /* 0, or -1 with errno and nothing left behind. */
 static int
-resubmit(const struct lib_job *job, const struct lib_rcpt *r)
+resubmit(const struct lib_rcpt *r)
 {
 	struct post p;
 
@@ -436,7 +432,7 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 		return -1;
 	errno = EIO;	/* for the unlikely: a failure that sets none */
 	if (give_away(fileno(p.f), r->priv) < 0 ||
-	    write_envelope(p.f, job, r) < 0 ||
+	    write_envelope(p.f, r) < 0 ||
 	    lib_message(job, r, put, p.f) < 0) {
 		post_drop(&p);
 		return -1;
@@ -454,23 +450,24 @@ usage(void)
 }
 
 static void
-work(struct lib_job *job)
+work(struct lib_job *j)
 {
 	const char *checked = NULL;
 	struct verdict answer, v;
 	struct lib_rcpt *r;
 
-	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	job = j;
+	for (r = j->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		if (checked == NULL || strcmp(checked, r->host) != 0) {
 			memset(&answer, 0, sizeof(answer));
-			check(&answer, job, r->host);
+			check(&answer, r->host);
 			checked = r->host;
 		}
 		v = answer;
-		if (v.code == 0 && resubmit(job, r) < 0)
+		if (v.code == 0 && resubmit(r) < 0)
 			unfulfilled(&v, "4.3.0", "its time has come, but the "
 			    "router cannot be given it: %s", strerror(errno));
-		lib_report(job, r, v.code, v.status, v.text, v.delay);
+		lib_report(j, r, v.code, v.status, v.text, v.delay);
 	}
 }
 

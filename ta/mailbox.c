@@ -603,7 +603,7 @@ to_program(struct mail *m, char *command)
 	if (run_program(&run) < 0)
 		return run.uncopied ? box_failed(m, "copy the message into",
 		    run_tmp(), errno) : box_failed(m, "run", command, errno);
-	run_verdict(&run, &v, text, sizeof(text));
+	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
 		v.status = "4.2.0";	/* this user's next mail can wait */

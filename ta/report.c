@@ -196,6 +196,7 @@ put_address(FILE *f, const char *field, const char *user)
 	struct text t;
 	unsigned long u;
 	size_t n;
+	int shift;
 
 	text_init(&t, value, sizeof(value));
 	if (!has_utf8(user)) {
@@ -217,14 +218,11 @@ put_address(FILE *f, const char *field, const char *user)
 			u &= 0xffUL >> (n + 1);
 		for (; n > 1; n--)
 			u = u << 6 | ((unsigned char)*++user & 0x3f);
-		text_add(&t, "\\x{%s", u < 16 ? "0" : "");
-		for (n = 28; n > 0 && u >> n == 0; n -= 4)
-			;
-		for (; ; n -= 4) {
-			text_add(&t, "%c", "0123456789ABCDEF"[u >> n & 15]);
-			if (n == 0)
-				break;
-		}
+		text_add(&t, "\\x{");
+		for (shift = 20; shift > 4 && u >> shift == 0; )
+			shift -= 4;
+		for (; shift >= 0; shift -= 4)
+			text_add(&t, "%c", "0123456789ABCDEF"[u >> shift & 15]);
 		text_add(&t, "}");
 	}
 	put_field(f, field, value);

@@ -362,43 +362,52 @@ run_program(struct run *r)
 	return ended;
 }
 
-const char *
-run_meaning(int code)
-{
-	static const char *const name[] = {
-		"wrong usage", "wrong data", "no input", "no such user",
-		"no such host", "unavailable", "internal software error",
-		"system error", "system file missing", "cannot create file",
-		"input or output error", "temporary failure",
-		"protocol error", "no permission", "configuration error"
-	};
+/* sysexits from X_USAGE on: their names, and the status of a message when a
+ * program of a user ends so, a mailer, a mailer whose failures may be its own
+ * trouble (NULL: as any mailer). */
+static const struct {
+	const char *name, *status[RUN_KINDS];
+} ends[] = {
+	{ "wrong usage", { "5.3.5", "4.3.5", NULL } },
+	{ "wrong data", { "5.6.0", "5.6.0", NULL } },
+	{ "no input", { "5.3.0", "4.3.0", NULL } },
+	{ "no such user", { "5.1.1", "5.1.1", NULL } },
+	{ "no such host", { "5.1.2", "5.1.2", "4.4.3" } },
+	{ "unavailable", { "5.3.0", "5.3.0", "4.4.0" } },
+	{ "internal software error", { "4.3.0", "4.3.0", NULL } },
+	{ "system error", { "4.3.0", "4.3.0", NULL } },
+	{ "system file missing", { "4.3.0", "4.3.5", NULL } },
+	{ "cannot create file", { "4.3.0", "4.3.0", NULL } },
+	{ "input or output error", { "4.3.0", "4.3.0", NULL } },
+	{ "temporary failure", { "4.3.0", "4.4.0", NULL } },
+	{ "protocol error", { "5.5.0", "4.5.0", NULL } },
+	{ "no permission", { "5.7.0", "5.7.0", "4.7.0" } },
+	{ "configuration error", { "4.3.5", "4.3.5", NULL } }
+};
 
-	return code < X_USAGE || code > X_CONFIG ? NULL :
-	    name[code - X_USAGE];
+static int
+is_known(int code)
+{
+	return code >= X_USAGE && code <= X_CONFIG;
 }
 
-/* The verdicts that end it, and what else has a status that fits. */
-static const struct {
-	int	exit, code;
-	const char *status;
-} verdict[] = {
-	{ 0, 0, "2.0.0" },
-	{ X_USAGE, X_UNAVAILABLE, "5.3.5" },
-	{ X_DATAERR, X_UNAVAILABLE, "5.6.0" },
-	{ X_NOINPUT, X_UNAVAILABLE, "5.3.0" },
-	{ X_NOUSER, X_NOUSER, "5.1.1" },
-	{ X_NOHOST, X_NOHOST, "5.1.2" },
-	{ X_UNAVAILABLE, X_UNAVAILABLE, "5.3.0" },
-	{ X_PROTOCOL, X_UNAVAILABLE, "5.5.0" },
-	{ X_NOPERM, X_UNAVAILABLE, "5.7.0" },
-	{ X_CONFIG, X_TEMPFAIL, "4.3.5" }
-};
+/* The status of a message whose program ended so by itself. */
+static const char *
+status_of(int code, enum run_kind kind, const char *unknown)
+{
+	const char *const *status;
+
+	if (code == 0)
+		return "2.0.0";
+	if (!is_known(code))
+		return unknown;
+	status = ends[code - X_USAGE].status;
+	return status[kind] != NULL ? status[kind] : status[RUN_MAILER];
+}
 
 static void
 add_end(struct text *t, const struct run *r)
 {
-	const char *meaning = run_meaning(r->exit);
-
 	if (r->late)
 		text_add(t, "[took longer than ");
 	if (r->late)
@@ -409,26 +418,23 @@ add_end(struct text *t, const struct run *r)
 		text_add(t, "[killed by signal %d", r->signal);
 	else
 		text_add(t, "[exit %d", r->exit);
-	if (!r->late && meaning != NULL)
-		text_add(t, ": %s", meaning);
+	if (!r->late && is_known(r->exit))
+		text_add(t, ": %s", ends[r->exit - X_USAGE].name);
 	text_add(t, "]");
 }
 
 void
-run_verdict(const struct run *r, struct lib_verdict *v, char *buf, size_t size)
+run_verdict(const struct run *r, enum run_kind kind, const char *unknown,
+    struct lib_verdict *v, char *buf, size_t size)
 {
 	char end[80];
 	struct text t;
-	size_t i;
 
 	memset(v, 0, sizeof(*v));
-	v->code = X_TEMPFAIL;
-	v->status = "4.3.0";
-	for (i = 0; i < sizeof(verdict) / sizeof(*verdict); i++)
-		if (!r->late && r->exit == verdict[i].exit) {
-			v->code = verdict[i].code;
-			v->status = verdict[i].status;
-		}
+	v->status = r->late || r->exit < 0 ? "4.3.0" :
+	    status_of(r->exit, kind, unknown);
+	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
+	    X_UNAVAILABLE : X_TEMPFAIL;
 	text_init(&t, end, sizeof(end));
 	if (v->code != 0)
 		add_end(&t, r);

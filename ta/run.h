@@ -33,13 +33,15 @@ struct run {
 int	run_program(struct run *);
 const char *run_tmp(void);
 
+/* Whose program it was: a user's; a mailer's; a mailer's whose failures may be
+ * its own trouble. */
+enum run_kind { RUN_USERS, RUN_MAILER, RUN_UNSURE, RUN_KINDS };
+
 /* Makes a verdict from the end of a program, by sysexits: code, status and
  * text, such as "output [exit 75: temporary failure]", in the caller's buffer
- * of at least 100 bytes.  A code outside sysexits, a signal or the limit is no
- * verdict of the program: the message waits. */
-void	run_verdict(const struct run *, struct lib_verdict *, char *, size_t);
-
-/* The name of a sysexits code ("temporary failure"), NULL for others. */
-const char *run_meaning(int code);
+ * of at least 100 bytes.  An exit code outside sysexits has the status unknown.
+ * A signal or the limit is no verdict of the program: the message waits. */
+void	run_verdict(const struct run *, enum run_kind, const char *unknown,
+	    struct lib_verdict *, char *, size_t);
 
 #endif

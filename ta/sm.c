@@ -383,41 +383,6 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Changes the verdict of run.c for exit codes that may mean the program's own
- * trouble instead of this mail's. */
-static void
-judge(const struct batch *b, const struct run *r, struct lib_verdict *v)
-{
-	static const struct {
-		int	code;
-		int	flag;		/* that is needed, 0: none */
-		const char *status;
-	} other[] = {
-		{ X_USAGE, 0, "4.3.5" },
-		{ X_NOINPUT, 0, "4.3.0" },
-		{ X_OSFILE, 0, "4.3.5" },
-		{ X_TEMPFAIL, 0, "4.4.0" },
-		{ X_PROTOCOL, 0, "4.5.0" },
-		{ X_NOHOST, 'T', "4.4.3" },
-		{ X_UNAVAILABLE, 'T', "4.4.0" },
-		{ X_NOPERM, 'T', "4.7.0" }
-	};
-	size_t i;
-
-	if (r->late || r->exit < 0)
-		return;
-	if (r->exit == 0)
-		v->action = "relayed";
-	else if (run_meaning(r->exit) == NULL && has(b, 'B'))
-		v->status = "5.3.0";
-	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-		if (r->exit == other[i].code &&
-		    (other[i].flag == 0 || has(b, other[i].flag)))
-			v->status = other[i].status;
-	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
-	    X_UNAVAILABLE : X_TEMPFAIL;
-}
-
 static void
 tell_all(struct batch *b, const struct lib_verdict *v)
 {
@@ -488,8 +453,10 @@ run_batch(struct batch *b)
 	r.become = leave_spool;
 	r.limit = opt.limit;
 	if (run_program(&r) == 0) {
-		run_verdict(&r, &v, text, sizeof(text));
-		judge(b, &r, &v);
+		run_verdict(&r, has(b, 'T') ? RUN_UNSURE : RUN_MAILER,
+		    has(b, 'B') ? "5.3.0" : "4.3.0", &v, text, sizeof(text));
+		if (v.code == 0)
+			v.action = "relayed";
 	} else if (r.uncopied) {
 		v.code = X_TEMPFAIL;
 		v.status = errno == ENOSPC ? "4.3.1" : "4.3.0";
