@@ -119,20 +119,6 @@ show_help(void)
 	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
-/* Does a channel and host pass the filter? */
-static int
-passes(const char *channel, const char *host)
-{
-	char s[2 * MQ_WORD_MAX + 2], **pattern;
-
-	text_fmt(s, sizeof(s), "%s/%s", channel, host);
-	text_lower(s);
-	for (pattern = want.patterns; *pattern != NULL; pattern++)
-		if (pat_match(*pattern, s))
-			return 1;
-	return 0;
-}
-
 static void
 filter(struct mq_queue *queue)
 {
@@ -140,7 +126,8 @@ filter(struct mq_queue *queue)
 
 	queue->filtered = 1;
 	for (d = queue->dests; d != NULL; d = d->next)
-		d->hidden = !passes(d->channel, d->host);
+		d->hidden = !mq_match(want.patterns, d->channel,
+		    d->host);
 }
 
 /* ---- the report -------------------------------------------------------- */
@@ -176,7 +163,7 @@ thread_passes(const char *line)
 	*host++ = *end = '\0';
 	mq_unescape(s);
 	mq_unescape(host);
-	return passes(s, host);
+	return mq_match(want.patterns, s, host);
 }
 
 /* Prints a line of the report.  A ring is its head, its threads and a line of
@@ -358,7 +345,7 @@ is_other(const struct mq_queue *queue, const struct mq_ask *a)
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
 		return strcmp(want.postoffice, queue->postoffice) != 0;
-	return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
+	return !same_file(&ours, &theirs);
 }
 
 /* Prints a report that was held until its post office was known. */
@@ -568,14 +555,9 @@ find_log(void)
 static int
 take_what(struct mq_order *o, int n, char **words)
 {
-	char why[MQ_WHY_MAX];
-	int rc = mq_order_words(o, n, words, why);
+	int rc = mq_order_words(o, n, words);
 
-	if (rc == X_USAGE)
-		return usage("%s", why);
-	if (rc != 0)
-		mq_complain("%s", why);
-	return rc;
+	return rc == X_USAGE ? usage("%s", "") : rc;
 }
 
 /* Runs a command with its arguments: an exit code. */
@@ -583,7 +565,6 @@ static int
 command(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
-	char why[MQ_WHY_MAX];
 	int rc, done = 0;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
@@ -605,11 +586,9 @@ command(struct mq_ask *a, int argc, char **argv)
 			return done;
 	}
 	find_log();
-	rc = mq_order_names(o, want.postoffice, want.logfile, why);
-	if (rc != 0) {
-		mq_complain("%s", why);
+	rc = mq_order_names(o, want.postoffice, want.logfile);
+	if (rc != 0)
 		return rc;
-	}
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
 	    mq_order_do(o, a, NULL, NULL);
 	return done != 0 ? done : rc;
@@ -640,11 +619,10 @@ static int
 take_words(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
-	char why[MQ_WHY_MAX];
-	int rc = mq_order_words(o, argc, argv, why);
+	int rc = take_what(o, argc, argv);
 
 	if (rc != 0)
-		return usage("%s", why);
+		return X_USAGE;
 	want.meant = o->n > 0 ? mq_verb_meant(o->what[0]) : NULL;
 	if (o->n > 1)
 		return want.meant == NULL ? usage("one host can be asked") :

@@ -8,6 +8,8 @@
  * it uses at once.  Who keeps a path, or calls others with it, copies it.
  */
 #include "path.h"
+#include "office.h"
+#include <dirent.h>
 
 #define RING	16
 #define SIZE	(2 * PATH_MAX_)	/* bytes: more than a system takes */
@@ -27,6 +29,35 @@ path_in(const char *po, const char *name, ...)
 	text_vadd(&t, name, ap);
 	va_end(ap);
 	return t.s;
+}
+
+int
+path_walk(const char *po, const char *dir, void (*each)(void *, const char *),
+    void *arg)
+{
+	char name[NAME_MAX_];
+	int i, error = 0;
+	struct dirent *e;
+	DIR *d;
+
+	for (i = 0; i < OFFICE_DIRS; i++) {
+		d = opendir(path_in(po, "%s/%s", dir, office_dir(i)));
+		if (d == NULL) {
+			if (i == 0 || (errno != ENOENT && errno != ENOTDIR))
+				error = errno;
+			continue;
+		}
+		while (errno = 0, (e = readdir(d)) != NULL)
+			if (name_in(e->d_name) != NULL && text_fmt(name,
+			    sizeof(name), "%s%s", office_dir(i),
+			    e->d_name) == 0)
+				each(arg, name);
+		if (errno != 0)
+			error = errno;
+		closedir(d);
+	}
+	errno = error;
+	return error != 0 ? -1 : 0;
 }
 
 int

@@ -49,14 +49,10 @@ take_hold(struct mq_queue *q, char *line)
 static int
 read_holds(struct mq_queue *q, const char *po)
 {
-	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX];
-	struct stat st;
+	int bad = 0, fd = fd_plain(path_in(po, ".mailq.holds"), O_RDONLY, NULL);
+	char line[2 * MQ_WORD_MAX];
 	FILE *f = NULL;
-	int fd, bad = 0;
 
-	if (text_fmt(path, sizeof(path), "%s/.mailq.holds", po) < 0)
-		return 0;
-	fd = fd_plain(path, O_RDONLY, &st);
 	if (fd >= 0 && (f = fdopen(fd, "r")) == NULL)
 		close(fd);
 	while (f != NULL && bad == 0 && fgets(line, sizeof(line), f) != NULL)
@@ -66,18 +62,16 @@ read_holds(struct mq_queue *q, const char *po)
 	return bad;
 }
 
-/* Is the file at path, in postman/, the control file of a message that is there
- * too?  The pair counts once. */
+/* Is the entry of postman/ the control file of a message that is there, too?
+ * The pair counts once. */
 static int
-is_second(const char *path)
+is_second(const char *po, const char *entry)
 {
-	char other[PATH_MAX_];
+	size_t n = strlen(entry), k = sizeof(CONTROL) - 1;
 	struct stat st;
-	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
 
-	return n > k && strcmp(path + n - k, CONTROL) == 0 &&
-	    text_fmt(other, sizeof(other), "%.*s", (int)(n - k), path) == 0 &&
-	    lstat(other, &st) == 0;
+	return n > k && strcmp(entry + n - k, CONTROL) == 0 &&
+	    lstat(path_in(po, "postman/%.*s", (int)(n - k), entry), &st) == 0;
 }
 
 static int
@@ -95,28 +89,23 @@ count(const char *po, const char *dir, int *messages, int *oldest,
     int *bounces)
 {
 	int router = strcmp(dir, "postman") != 0;
-	char path[PATH_MAX_];
+	DIR *d = opendir(path_in(po, "%s", dir));
 	struct dirent *e;
 	struct stat st;
-	DIR *d = NULL;
 	long age;
 
 	*messages = *bounces = 0;
 	*oldest = MQ_UNKNOWN;
-	errno = ENAMETOOLONG;
-	if (text_fmt(path, sizeof(path), "%s/%s", po, dir) == 0)
-		d = opendir(path);
-	if (d == NULL && (errno != ENOENT || *dir != 'd')) {
-		*messages = MQ_UNKNOWN;	/* deferred/ may not exist yet */
+	if (d == NULL) {
+		*messages = MQ_UNKNOWN;
 		return -1;
 	}
-	while (d != NULL && (e = readdir(d)) != NULL) {
+	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.' ||
 		    (router && !deferred_name(e->d_name)) ||
-		    text_fmt(path, sizeof(path), "%s/%s/%s", po, dir,
-		    e->d_name) < 0 || lstat(path, &st) < 0 ||
+		    lstat(path_in(po, "%s/%s", dir, e->d_name), &st) < 0 ||
 		    (router && !S_ISREG(st.st_mode)) ||
-		    (!router && is_second(path)))
+		    (!router && is_second(po, e->d_name)))
 			continue;
 		++*messages;
 		age = file_age((long)st.st_mtime);
@@ -124,8 +113,7 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 			*oldest = (int)age;
 		*bounces += !router && is_bounce(e->d_name);
 	}
-	if (d != NULL)
-		closedir(d);
+	closedir(d);
 	return 0;
 }
 
@@ -139,69 +127,65 @@ mq_around(struct mq_queue *q, const char *po, int alone)
 	if (bad && alone)
 		text_fmt(q->router_why, sizeof(q->router_why), "%s",
 		    strerror(errno));
-	count(po, "deferred", &q->deferred, &q->deferred_age, &none);
 	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
 	bad = mq_unrouted(q, po);
 	return bad == 0 && alone ? read_holds(q, po) : bad;
 }
 
+struct strays {
+	struct mq_queue *q;
+	const char *po;
+	int	bad;		/* -1: there is no memory */
+};
+
 /* Takes the message file if its control file is not there, or empty; one of a
  * message in the dump cannot be read any more.  The stamp is that of the move
  * into queue/. */
-static int
-stray(struct mq_queue *q, const char *po, const char *name)
+static void
+see_stray(void *arg, const char *name)
 {
-	char path[MQ_PATH_MAX];
+	struct strays *s = arg;
+	struct mq_queue *q = s->q;
 	struct mq_msg *m;
 	struct stat st;
 	long age;
-	int empty = text_fmt(path, sizeof(path), "%s/transport/%s", po,
-	    name) == 0 && lstat(path, &st) == 0;
+	int empty = lstat(path_in(s->po, "transport/%s", name), &st) == 0;
 
-	if ((empty ? st.st_size > 0 : !office_is_orphan(po, name)) ||
-	    text_fmt(path, sizeof(path), "%s/queue/%s", po, name) < 0 ||
-	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
+	if ((empty ? st.st_size > 0 : !office_is_orphan(s->po, name)) ||
+	    lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;
 	m = mq_msg(q, name, 0);
-	if (m != NULL) {
-		q->unread += !m->unread;
-		m->unread = 1;
-		return 0;
+	if (m == NULL) {
+		age = file_age((long)st.st_ctime);
+		if (age != MQ_UNKNOWN && age < STRAY_AGE)
+			return;
+		if (!empty) {
+			s->bad |= mq_note(q, MQ_ORPHAN, name, age);
+			return;
+		}
+		if ((m = mq_msg(q, name, 1)) == NULL) {
+			s->bad = -1;
+			return;
+		}
+		m->known = 1;
+		m->age = (int)age;
 	}
-	age = file_age((long)st.st_ctime);
-	if (age != MQ_UNKNOWN && age < STRAY_AGE)
-		return 0;
-	if (!empty)
-		return mq_note(q, MQ_ORPHAN, name, age);
-	if ((m = mq_msg(q, name, 1)) == NULL)
-		return -1;
-	m->unread = m->known = 1;
-	m->age = (int)age;
-	q->unread++;
-	return 0;
+	q->unread += !m->unread;
+	m->unread = 1;
 }
 
 int
 mq_strays(struct mq_queue *q, const char *po)
 {
-	char path[MQ_PATH_MAX], name[NAME_MAX_];
-	struct dirent *e;
-	DIR *d;
-	int i, bad = 0;
+	struct strays s;
 
+	s.q = q;
+	s.po = po;
+	s.bad = 0;
 	q->looked = 1;
-	for (i = 0; i < OFFICE_DIRS; i++) {
-		d = text_fmt(path, sizeof(path), "%s/queue/%s", po,
-		    office_dir(i)) == 0 ? opendir(path) : NULL;
-		while (d != NULL && (e = readdir(d)) != NULL)
-			if (name_in(e->d_name) != NULL && text_fmt(name,
-			    sizeof(name), "%s%s", office_dir(i),
-			    e->d_name) == 0)
-				bad |= stray(q, po, name);
-		if (d != NULL)
-			closedir(d);
-	}
-	return bad;
+	path_walk(po, "queue", see_stray, &s);
+	return s.bad;
 }
 
 /* ---- words ------------------------------------------------------------ */

@@ -24,11 +24,8 @@
 static int
 by_name(const void *a, const void *b)
 {
-	const struct mq_dest *x = *(const struct mq_dest *const *)a;
-	const struct mq_dest *y = *(const struct mq_dest *const *)b;
-	int c = strcmp(x->channel, y->channel);
-
-	return c != 0 ? c : strcmp(x->host, y->host);
+	return mq_by_name(*(const struct mq_dest *const *)a,
+	    *(const struct mq_dest *const *)b);
 }
 
 static void

@@ -82,37 +82,18 @@ field_number(const char *name, double n, int known)
 		printf(",\"%s\":null", name);
 }
 
+/* Prints an array for the recipients of the job: their names, or their last
+ * failures; if the scheduler sent none for single recipients, all have that of
+ * the job. */
 static void
-put_users(const struct mq_rcpts *r, const struct mq_dest *d)
+put_users(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
+    int reasons)
 {
-	const struct mq_rcpt *v;
-	unsigned n, i;
-
-	fputs(",\"to\":", stdout);
-	if (r->why != NULL || r->more || d == NULL) {
-		fputs("null", stdout);
-		return;
-	}
-	putchar('[');
-	v = mq_rcpts_of(r, d, &n);
-	for (i = 0; i < n; i++) {
-		if (i > 0)
-			putchar(',');
-		put_text(v[i].user);
-	}
-	putchar(']');
-}
-
-/* Prints the last failure of each recipient; if the scheduler sent none for
- * single recipients, all have that of the job. */
-static void
-put_reasons(const struct mq_rcpts *r, const struct mq_job *j)
-{
-	const struct mq_rcpt *v;
 	const char *all = *j->reason != '\0' ? j->reason : NULL;
+	const struct mq_rcpt *v;
 	unsigned n, i;
 
-	fputs(",\"reasons\":", stdout);
+	printf(",\"%s\":", name);
 	if (r->why != NULL || r->more || j->dest == NULL) {
 		fputs("null", stdout);
 		return;
@@ -121,13 +102,12 @@ put_reasons(const struct mq_rcpts *r, const struct mq_job *j)
 	for (i = 0; i < n; i++)
 		if (*v[i].reason != '\0')
 			all = NULL;
-	putchar('[');
 	for (i = 0; i < n; i++) {
-		if (i > 0)
-			putchar(',');
-		put_text(*v[i].reason != '\0' ? v[i].reason : all);
+		putchar(i == 0 ? '[' : ',');
+		put_text(!reasons ? v[i].user : *v[i].reason != '\0' ?
+		    v[i].reason : all);
 	}
-	putchar(']');
+	fputs(n == 0 ? "[]" : "]", stdout);
 }
 
 static void
@@ -137,9 +117,7 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	static struct mq_job none;
 
 	if (j == NULL) {
-		none.next = none.tries = MQ_UNKNOWN;
-		none.expires = MQ_NEVER;
-		none.reason = "";
+		mq_job_init(&none);
 		none.state = MQ_SPOOL;
 		j = &none;
 	}
@@ -158,18 +136,17 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	    (!m->unread && m->skipped == NULL));
 	field_text("state", m->skipped != NULL ? "skipped" :
 	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
-	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
-	    NULL);
+	field_text("what", *j->what != '\0' ? j->what : NULL);
 	field_text("reason", m->skipped != NULL ? m->skipped :
-	    j->reason != NULL && *j->reason != '\0' ? j->reason : NULL);
+	    *j->reason != '\0' ? j->reason : NULL);
 	field_number("next", m->skipped != NULL ? m->next : j->next,
 	    m->skipped != NULL || j->next != MQ_UNKNOWN);
 	field_number("expires", j->expires, j->expires != MQ_NEVER);
 	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
 	field_number("pid", j->pid, j->pid != 0);
 	if (r != NULL) {
-		put_users(r, j->dest);
-		put_reasons(r, j);
+		put_users("to", r, j, 0);
+		put_users("reasons", r, j, 1);
 	}
 	puts("}");
 }

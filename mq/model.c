@@ -234,6 +234,15 @@ link_job(struct mq_queue *q, unsigned n)
 	m->last = n;
 }
 
+void
+mq_job_init(struct mq_job *j)
+{
+	memset(j, 0, sizeof(*j));
+	j->reason = j->what = "";
+	j->next = j->tries = MQ_UNKNOWN;
+	j->expires = MQ_NEVER;
+}
+
 struct mq_job *
 mq_job(struct mq_queue *q, struct mq_msg *m)
 {
@@ -243,10 +252,7 @@ mq_job(struct mq_queue *q, struct mq_msg *m)
 	    sizeof(*q->jobs)) < 0)
 		return NULL;
 	j = &q->jobs[q->njobs++];
-	memset(j, 0, sizeof(*j));
-	j->reason = j->what = "";
-	j->next = j->tries = MQ_UNKNOWN;
-	j->expires = MQ_NEVER;
+	mq_job_init(j);
 	j->msg = (unsigned)(m - q->msgs);
 	link_job(q, q->njobs);
 	return j;

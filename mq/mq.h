@@ -10,6 +10,7 @@
 
 #include "../lib/office.h"
 #include "../lib/ctlfile.h"
+#include "../lib/path.h"
 #include "../lib/util.h"
 
 #define MQ_PATH_MAX	1024	/* bytes in a path that we build */
@@ -209,6 +210,7 @@ enum mq_use mq_use(const struct mq_known *);
  * not there, or no memory. */
 struct mq_msg *mq_msg(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job(struct mq_queue *, struct mq_msg *);
+void	mq_job_init(struct mq_job *);	/* nothing is known */
 /* Sorts the jobs by number, for mq_job_by_qid: 0, or -1 if two have the same
  * number. */
 int	mq_order(struct mq_queue *);
@@ -307,9 +309,6 @@ const char *mq_reason(const char *);
  * prints a line "mailq: ..." on the standard error. */
 void	mq_print(const char *, ...) LIKE_PRINTF(1, 2);
 void	mq_complain(const char *, ...) LIKE_PRINTF(1, 2);
-/* Columns and lines of the screen: from the environment, the terminal, or 80
- * and 24.  Rows are one column shorter. */
-void	mq_screen(int *columns, int *lines);
 #define MQ_SCREEN_MAX	1000	/* columns and lines at most */
 /* "5m", "3 files", "next 14:05 (in 5m)"; good until the fourth call after. */
 const char *mq_span(long seconds);
@@ -318,6 +317,11 @@ const char *mq_next(int seconds);
 /* The destination in so many columns, cut with a '+' at its end; NULL is the
  * sum of all. */
 void	mq_put_name(const struct mq_dest *, int columns);
+/* How many columns are left beside others of a row, and the lines of the
+ * screen: from the environment, the terminal, or 80 and 24. */
+int	mq_name_width(int others, int *lines);
+/* Compares destinations by channel and host, for qsort. */
+int	mq_by_name(const struct mq_dest *, const struct mq_dest *);
 /* A line below that with a reason, which is cut, too. */
 void	mq_put_below(const char *reason, int columns);
 
@@ -359,8 +363,11 @@ const char *mq_is_router(const char *);
 int	mq_id(const char *name, const char *po, char *id, size_t size);
 /* Begins the id so?  2: it is the whole of it. */
 int	mq_same_id(const char *id, const char *wanted);
-/* Begins the name of the message, or its id, so?  As above. */
-int	mq_is_called(const char *name, const char *word, const char *po);
+/* How many messages of the queue have a name or an id that begins so; q NULL:
+ * of the spool, and errno is not 0 if that is unknown.  It is 1 if the word is
+ * all of one.  name becomes that of the last one. */
+unsigned mq_find(const struct mq_queue *q, const char *po, const char *word,
+	    char name[MQ_NAME_MAX]);
 /* Opens a log, which is read twice and so has to be a file: NULL with errno,
  * ESPIPE if it is of another kind. */
 FILE	*mq_log_open(const char *path);
@@ -371,11 +378,10 @@ int	mq_log_word(const char *line, const char *key, char *word,
  * became, from the logs of submit -q and the scheduler: 0 or -1. */
 int	mq_accepted(const char *logfile, const char *num, char *id,
 	    size_t size);
-/* Finds the message in the spool by one of its names; name gets its
- * directories, too: 1; 0 if there is none, -1 if that is unknown; both with
- * why. */
+/* Finds the one message in the spool that has this name; name gets its
+ * directories, too: 0, or -1 after saying why. */
 int	mq_name(const char *word, const char *po, const char *logfile,
-	    char name[MQ_NAME_MAX], char why[MQ_WHY_MAX]);
+	    char name[MQ_NAME_MAX]);
 
 /* ---- control files (spool.c) --------------------------------------- */
 
@@ -468,13 +474,14 @@ struct mq_pick {
 
 void	mq_pick_init(struct mq_pick *);
 /* Reads a word such as "from=anna@a.example": 1, 0 if it is no filter, or -1
- * with why. */
-int	mq_pick_word(struct mq_pick *, const char *word, char why[MQ_WHY_MAX]);
+ * after saying why. */
+int	mq_pick_word(struct mq_pick *, const char *word);
 /* mq_pick_begin hides all jobs, mq_pick shows those that pass, and mq_pick_end
- * hides destinations without jobs.  0, or -1 with why. */
+ * hides destinations without jobs.  0, or -1 after saying why. */
 void	mq_pick_begin(struct mq_queue *);
-int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *,
-	    char why[MQ_WHY_MAX]);
+int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
+/* Does "text/end" in small letters match one of the patterns? */
+int	mq_match(char *const *patterns, const char *text, const char *end);
 void	mq_pick_end(struct mq_queue *);
 
 /* ---- commands (verbs.c) -------------------------------------------- */
@@ -493,13 +500,11 @@ struct mq_order {
 int	mq_is_verb(const char *);
 /* The command, or show, that the word is but for two letters, or NULL. */
 const char *mq_verb_meant(const char *);
-/* Takes what stands behind the verb: 0, or an exit code with why. */
-int	mq_order_words(struct mq_order *, int n, char **word,
-	    char why[MQ_WHY_MAX]);
+/* Takes what stands behind the verb: 0, or an exit code after saying why. */
+int	mq_order_words(struct mq_order *, int n, char **word);
 /* Replaces other names of messages by the names of their files: 0, or an exit
- * code with why. */
-int	mq_order_names(struct mq_order *, const char *po, const char *logfile,
-	    char why[MQ_WHY_MAX]);
+ * code after saying why. */
+int	mq_order_names(struct mq_order *, const char *po, const char *logfile);
 /* Picks the messages of a command, or those of a listing that pass: 0 with an
  * exit code, or -1 with one if nothing could be picked. */
 int	mq_order_pick(struct mq_order *, struct mq_queue *,

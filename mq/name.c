@@ -19,7 +19,6 @@
  */
 #include "mq.h"
 #include <ctype.h>
-#include <dirent.h>
 
 int
 mq_is_id(const char *s)
@@ -40,11 +39,8 @@ mq_is_router(const char *s)
 int
 mq_id(const char *name, const char *po, char *id, size_t size)
 {
-	char path[MQ_PATH_MAX];
-
-	return po == NULL || name_in(name) == NULL || text_fmt(path,
-	    sizeof(path), "%s/queue/%s", po, name) < 0 ? -1 :
-	    spool_id(name, NULL, path, id, size);
+	return po == NULL || name_in(name) == NULL ? -1 :
+	    spool_id(name, NULL, path_in(po, "queue/%s", name), id, size);
 }
 
 int
@@ -57,8 +53,9 @@ mq_same_id(const char *id, const char *wanted)
 	return m == n ? 2 : 1;
 }
 
-int
-mq_is_called(const char *name, const char *word, const char *po)
+/* Begins the name of the message, or its id, with the word?  2: it is all. */
+static int
+is_called(const char *name, const char *word, const char *po)
 {
 	const char *base = name_base(name), *end;
 	char id[80];
@@ -83,50 +80,38 @@ struct found {
 	char	*name;		/* the last one, MQ_NAME_MAX bytes */
 	unsigned many;
 	int	whole;		/* the word is the whole name */
-	int	error;		/* errno of a directory that cannot be read */
 };
 
 static void
-see(struct found *f, const char *prefix, const char *base)
+see(void *arg, const char *name)
 {
-	char name[MQ_NAME_MAX];
-	int called;
+	struct found *f = arg;
+	int called = f->whole ? 0 : is_called(name, f->word, f->po);
 
-	if (f->whole || text_fmt(name, sizeof(name), "%s%s", prefix, base) < 0)
-		return;
-	called = mq_is_called(name, f->word, f->po);
 	if (called == 0)
 		return;
-	strcpy(f->name, name);
+	text_fmt(f->name, MQ_NAME_MAX, "%s", name);
 	f->whole = called == 2;
 	f->many = f->whole ? 1 : f->many + 1;
 }
 
-/* Searches transport/PREFIX; prefix is "", "X/" or "X/Y/". */
-static void
-search(struct found *f, const char *prefix)
+unsigned
+mq_find(const struct mq_queue *q, const char *po, const char *word,
+    char name[MQ_NAME_MAX])
 {
-	char path[MQ_PATH_MAX], sub[8];
-	struct dirent *e;
-	DIR *d = NULL;
+	struct found f;
+	unsigned i;
 
-	if (text_fmt(path, sizeof(path), "%s/transport/%s", f->po,
-	    prefix) == 0)
-		d = opendir(path);
-	if (d == NULL) {
-		f->error = *prefix == '\0' ? errno : f->error;
-		return;
-	}
-	while (!f->whole && (e = readdir(d)) != NULL)
-		if (name_in(e->d_name) != NULL) {
-			see(f, prefix, e->d_name);
-		} else if (isupper((unsigned char)e->d_name[0]) &&
-		    e->d_name[1] == '\0' && strlen(prefix) < 4) {
-			text_fmt(sub, sizeof(sub), "%s%c/", prefix,
-			    e->d_name[0]);
-			search(f, sub);
-		}
-	closedir(d);
+	memset(&f, 0, sizeof(f));
+	f.po = po;
+	f.word = word;
+	f.name = name;
+	for (i = 0; q != NULL && i < q->nmsgs; i++)
+		see(&f, q->msgs[i].name);
+	errno = 0;
+	if (q == NULL)
+		path_walk(po, "transport", see, &f);
+	return f.many;
 }
 
 /* ---- logs -------------------------------------------------------------- */
@@ -192,54 +177,39 @@ mq_accepted(const char *logfile, const char *num, char *id, size_t size)
 
 /* ---- both -------------------------------------------------------------- */
 
-static int
-is_there(const char *po, const char *dir, const char *num)
-{
-	char path[MQ_PATH_MAX];
-
-	return text_fmt(path, sizeof(path), "%s/%s/%s", po, dir, num) == 0 &&
-	    access(path, F_OK) == 0;
-}
-
 int
 mq_name(const char *word, const char *po, const char *logfile,
-    char name[MQ_NAME_MAX], char why[MQ_WHY_MAX])
+    char name[MQ_NAME_MAX])
 {
-	const char *num = mq_is_router(word);
+	const char *num = mq_is_router(word), *base = name_in(word);
+	unsigned many = mq_find(NULL, po, base != NULL ? base : word, name);
+	int error = errno;
 	char id[MQ_NAME_MAX];
-	struct found f;
 
-	memset(&f, 0, sizeof(f));
-	f.po = po;
-	f.word = name_in(word) != NULL ? name_in(word) : word;
-	f.name = name;
-	search(&f, "");
-	if (f.many == 0 && num != NULL && !f.error && is_there(po, "router",
-	    num)) {
-		text_fmt(why, MQ_WHY_MAX, "router/%s is not in the queue yet; "
-		    "is submit -q running?", num);
-		return -1;
+	if (many == 0 && num != NULL && !error) {
+		if (access(path_in(po, "router/%s", num), F_OK) == 0) {
+			mq_complain("router/%s is not in the queue yet; is "
+			    "submit -q running?", num);
+			return -1;
+		}
+		if (access(path_in(po, "deferred/%s", num), F_OK) == 0) {
+			mq_complain("deferred/%s is not in the queue: it could "
+			    "not be routed yet, see \"mailq show "
+			    "deferred/%s\"", num, num);
+			return -1;
+		}
 	}
-	if (f.many == 0 && num != NULL && !f.error && is_there(po, "deferred",
-	    num)) {
-		text_fmt(why, MQ_WHY_MAX, "deferred/%s is not in the queue: it "
-		    "could not be routed yet, see \"mailq show deferred/%s\"",
-		    num, num);
-		return -1;
-	}
-	if (f.many == 0 && num != NULL && mq_accepted(logfile, num, id,
-	    sizeof(id)) == 0) {
-		f.word = id;
-		search(&f, "");
-	}
-	if (f.many > 1)
-		text_fmt(why, MQ_WHY_MAX, "%s is the beginning of %u messages",
-		    word, f.many);
-	else if (f.error)
-		text_fmt(why, MQ_WHY_MAX, "%s/transport: %s", po,
-		    strerror(f.error));
-	else if (f.many == 0)
-		text_fmt(why, MQ_WHY_MAX, "no message in the queue has the "
-		    "name %s, or one that begins so", word);
-	return f.many > 1 ? -1 : f.many == 1;
+	if (many == 0 && num != NULL && mq_accepted(logfile, num, id,
+	    sizeof(id)) == 0)
+		many = mq_find(NULL, po, id, name);
+	if (many == 1 && !error)
+		return 0;
+	if (many > 1)
+		mq_complain("%s is the beginning of %u messages", word, many);
+	else if (error)
+		mq_complain("%s/transport: %s", po, strerror(error));
+	else
+		mq_complain("no message in the queue has the name %s, or one "
+		    "that begins so", word);
+	return -1;
 }

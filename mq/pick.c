@@ -41,43 +41,6 @@ take_address(char ***to, const char *s)
 	return pat_read(pattern, to);
 }
 
-static const char *
-take_from(struct mq_pick *p, const char *s)
-{
-	return take_address(&p->from, s);
-}
-
-static const char *
-take_to(struct mq_pick *p, const char *s)
-{
-	return take_address(&p->to, s);
-}
-
-static const char *
-take_dest(struct mq_pick *p, const char *s)
-{
-	return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
-}
-
-static const char *
-take_span(long *to, const char *s)
-{
-	return span_parse(s, to) < 0 ? "it is no time such as 90, 5m or 2d" :
-	    NULL;
-}
-
-static const char *
-take_older(struct mq_pick *p, const char *s)
-{
-	return take_span(&p->older, s);
-}
-
-static const char *
-take_younger(struct mq_pick *p, const char *s)
-{
-	return take_span(&p->younger, s);
-}
-
 /* The state of that name, n bytes; -1: none. */
 static int
 state_named(const char *s, size_t n)
@@ -111,14 +74,29 @@ take_state(struct mq_pick *p, const char *s)
 	}
 }
 
-static const struct {
-	const char *name;
-	const char *(*take)(struct mq_pick *, const char *);
-} filters[] = {
-	{ "from=", take_from }, { "to=", take_to }, { "dest=", take_dest },
-	{ "older=", take_older }, { "younger=", take_younger },
-	{ "state=", take_state }
+enum filter { FROM, TO, DEST, OLDER, YOUNGER, STATE, FILTERS };
+
+static const char *const filters[FILTERS] = {
+	"from=", "to=", "dest=", "older=", "younger=", "state="
 };
+
+/* The value of a filter: NULL, or what is wrong. */
+static const char *
+take_value(struct mq_pick *p, int filter, const char *s)
+{
+	switch (filter) {
+	case FROM:
+		return take_address(&p->from, s);
+	case TO:
+		return take_address(&p->to, s);
+	case DEST:
+		return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
+	case STATE:
+		return take_state(p, s);
+	}
+	return span_parse(s, filter == OLDER ? &p->older : &p->younger) < 0 ?
+	    "it is no time such as 90, 5m or 2d" : NULL;
+}
 
 void
 mq_pick_init(struct mq_pick *p)
@@ -128,30 +106,31 @@ mq_pick_init(struct mq_pick *p)
 }
 
 int
-mq_pick_word(struct mq_pick *p, const char *word, char why[MQ_WHY_MAX])
+mq_pick_word(struct mq_pick *p, const char *word)
 {
-	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz") + 1, i;
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz") + 1;
 	const char *bad = "there is no such filter";
+	int i;
 
 	if (word[n - 1] != '=' || n == 1)
 		return 0;
-	for (i = 0; i < sizeof(filters) / sizeof(*filters); i++)
-		if (strncmp(word, filters[i].name, n) == 0) {
+	for (i = 0; i < FILTERS; i++)
+		if (strncmp(word, filters[i], n) == 0) {
 			bad = p->given & BIT(i) ? "it is given twice" :
-			    filters[i].take(p, word + n);
+			    take_value(p, i, word + n);
 			p->given |= BIT(i);
 			break;
 		}
 	if (bad == NULL)
 		return 1;
-	text_fmt(why, MQ_WHY_MAX, "%.200s: %s", word, bad);
+	mq_complain("%s: %s", word, bad);
 	return -1;
 }
 
 /* ---- what passes ------------------------------------------------------- */
 
-static int
-match(char *const *patterns, const char *text, const char *end)
+int
+mq_match(char *const *patterns, const char *text, const char *end)
 {
 	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
 
@@ -171,7 +150,8 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 	char s[2 * MQ_WORD_MAX + 2];
 
 	if (!p->whole)
-		return p->dest == NULL || match(p->dest, d->channel, d->host);
+		return p->dest == NULL ||
+		    mq_match(p->dest, d->channel, d->host);
 	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
 	text_lower(s);
 	return p->dest != NULL ? pat_means(p->dest, s) :
@@ -196,7 +176,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 	if (p->name != NULL && strcmp(name_base(m->name), p->name) != 0)
 		return 0;
 	if (p->from != NULL && (m->sender == NULL ||
-	    !match(p->from, m->sender, "")))
+	    !mq_match(p->from, m->sender, "")))
 		return 0;
 	if (p->older >= 0 && (m->age == MQ_UNKNOWN || m->age < p->older))
 		return 0;
@@ -230,7 +210,7 @@ struct who {
 static int
 rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 {
-	return (p->to == NULL || match(p->to, v->user, "")) &&
+	return (p->to == NULL || mq_match(p->to, v->user, "")) &&
 	    (p->dest == NULL || dest_passes(p, v->dest));
 }
 
@@ -257,10 +237,11 @@ see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Reads the control file: 1 the message passes, 0 it does not, -1 why. */
+/* Reads the control file: 1 the message passes, 0 it does not, or -1 after
+ * saying why. */
 static int
 ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
-    const struct mq_view *view, char why[MQ_WHY_MAX])
+    const struct mq_view *view)
 {
 	struct who w;
 	unsigned i, n;
@@ -269,9 +250,10 @@ ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	memset(&w, 0, sizeof(w));
 	mq_rcpts(&w.r, q, m, view);
 	if (w.r.why != NULL) {
-		text_fmt(why, MQ_WHY_MAX, "the recipients of %s cannot be "
-		    "seen: %s", m->name, w.r.why);
 		more = w.r.gone ? 0 : -1;
+		if (more < 0)
+			mq_complain("the recipients of %s cannot be seen: %s",
+			    m->name, w.r.why);
 		mq_rcpts_free(&w.r);
 		return more;
 	}
@@ -327,10 +309,10 @@ hide_jobs(struct mq_queue *q, const struct mq_msg *m)
 		q->jobs[i - 1].hidden = 1;
 }
 
-/* Does the message pass?  1, 0, or -1 with why. */
+/* Does the message pass?  As ask_file. */
 static int
 meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
-    const struct mq_view *view, char why[MQ_WHY_MAX])
+    const struct mq_view *view)
 {
 	int part = p->to != NULL || p->dest != NULL || p->states != 0;
 
@@ -343,13 +325,12 @@ meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		return p->to == NULL;
 	if (p->to != NULL || (p->dest != NULL && m->first == 0) ||
 	    (part && p->careful))
-		return ask_file(p, q, m, view, why);
+		return ask_file(p, q, m, view);
 	return 1;
 }
 
 int
-mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view,
-    char why[MQ_WHY_MAX])
+mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_msg *m;
 	int is;
@@ -357,7 +338,7 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view,
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (m->picked)
 			continue;
-		is = meant(p, q, m, view, why);
+		is = meant(p, q, m, view);
 		if (is < 0)
 			return -1;
 		if (is == 0)

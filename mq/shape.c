@@ -18,7 +18,6 @@
 
 #define COLUMNS	6
 #define STATES	(MQ_SPOOL + 1)
-#define NAME_LEAST	11	/* bytes of a destination that are shown */
 #define OTHERS	54		/* columns of a row behind that */
 
 static int name_width;		/* bytes of a destination that are shown */
@@ -46,14 +45,11 @@ by_dest(const void *a, const void *b)
 {
 	const struct mq_job *x = *(const struct mq_job *const *)a;
 	const struct mq_job *y = *(const struct mq_job *const *)b;
-	int c;
 
-	if (x->dest != y->dest) {
-		if (x->dest->njobs != y->dest->njobs)
-			return x->dest->njobs > y->dest->njobs ? -1 : 1;
-		c = strcmp(x->dest->channel, y->dest->channel);
-		return c != 0 ? c : strcmp(x->dest->host, y->dest->host);
-	}
+	if (x->dest->njobs != y->dest->njobs)
+		return x->dest->njobs > y->dest->njobs ? -1 : 1;
+	if (x->dest != y->dest)
+		return mq_by_name(x->dest, y->dest);
 	/* equal texts are kept once: any order brings them together */
 	return memcmp(&x->reason, &y->reason, sizeof(x->reason));
 }
@@ -196,14 +192,11 @@ shape_row(const struct row *r)
 int
 mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
 {
-	int columns, lines;
+	int lines;
 
 	if (mq_show_none(q, view))
 		return 0;
-	mq_screen(&columns, &lines);
-	name_width = columns - 1 - OTHERS;
-	if (name_width < NAME_LEAST)
-		name_width = NAME_LEAST;
+	name_width = mq_name_width(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
 	if (walk(q, shape_row) < 0)

@@ -18,8 +18,6 @@
  * a path only if it is a plain name.
  */
 #include "mq.h"
-#include <ctype.h>
-#include <dirent.h>
 
 #define RCPTS_MOST	100000U		/* of one message, with -v */
 
@@ -29,12 +27,8 @@
 static int
 open_ctl(struct ctl *c, const char *po, const char *name)
 {
-	char path[MQ_PATH_MAX];
-
-	errno = ENAMETOOLONG;
-	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, name) < 0)
-		return -1;
-	ctl_start(c, fd_plain(path, O_RDONLY, NULL), name);
+	ctl_start(c, fd_plain(path_in(po, "transport/%s", name), O_RDONLY,
+	    NULL), name);
 	return c->l.fd < 0 ? -1 : 0;
 }
 
@@ -49,11 +43,10 @@ is_pending(const struct ctl *c)
 static void
 stat_message(struct mq_msg *m, const char *po)
 {
-	char path[MQ_PATH_MAX];
 	struct stat st;
 
-	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
-	    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (stat(path_in(po, "queue/%s", m->name), &st) < 0 ||
+	    !S_ISREG(st.st_mode))
 		return;
 	m->size = (double)st.st_size;
 	m->age = (int)file_age((long)st.st_mtime);
@@ -83,77 +76,31 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 
 /* scan: names while they are collected. */
 struct scan {
-	const char *po;
 	char	**names;
 	unsigned n, room;
-	int	rc;		/* exit code, 0 while all is well */
-	char	*why;
+	int	error;		/* errno, or 0 */
 };
 
 static void
-failed(struct scan *s, const char *path, int error)
+add_name(void *arg, const char *name)
 {
-	s->rc = error == EACCES || error == EPERM ? X_NOPERM : X_UNAVAILABLE;
-	text_fmt(s->why, MQ_WHY_MAX, "%s: %s", path, strerror(error));
-}
-
-/* 0, or -1 and the scan has failed. */
-static int
-add_name(struct scan *s, const char *prefix, const char *name)
-{
-	char **more, *copy = malloc(strlen(prefix) + strlen(name) + 1);
+	struct scan *s = arg;
 	unsigned room = s->room < 64 ? 64 : s->room * 2;
+	char **more;
 
-	if (copy != NULL && s->n == s->room) {
+	if (s->n == s->room) {
 		more = realloc(s->names, room * sizeof(*more));
-		if (more != NULL) {
-			s->names = more;
-			s->room = room;
-		}
+		s->error = more == NULL ? ENOMEM : s->error;
+		if (more == NULL)
+			return;
+		s->names = more;
+		s->room = room;
 	}
-	if (copy == NULL || s->n == s->room) {
-		free(copy);
-		failed(s, s->po, ENOMEM);
-		return -1;
-	}
-	strcpy(copy, prefix);
-	strcat(copy, name);
-	s->names[s->n++] = copy;
-	return 0;
-}
-
-/* Collects the names of transport/PREFIX; prefix is "", "X/" or "X/Y/". */
-static void
-scan(struct scan *s, const char *prefix)
-{
-	char path[MQ_PATH_MAX], sub[8];
-	struct dirent *e;
-	DIR *d = NULL;
-
-	errno = ENAMETOOLONG;
-	if (text_fmt(path, sizeof(path), "%s/transport/%s", s->po,
-	    prefix) == 0)
-		d = opendir(path);
-	if (d == NULL) {
-		/* no directory of that letter, or a file */
-		if (*prefix == '\0' || (errno != ENOENT && errno != ENOTDIR))
-			failed(s, path, errno);
-		return;
-	}
-	while (s->rc == 0 && (errno = 0, e = readdir(d)) != NULL) {
-		if (isdigit((unsigned char)e->d_name[0]) &&
-		    strlen(prefix) + strlen(e->d_name) < MQ_NAME_MAX) {
-			add_name(s, prefix, e->d_name);
-		} else if (isupper((unsigned char)e->d_name[0]) &&
-		    e->d_name[1] == '\0' && strlen(prefix) < 4) {
-			text_fmt(sub, sizeof(sub), "%s%c/", prefix,
-			    e->d_name[0]);
-			scan(s, sub);
-		}
-	}
-	if (s->rc == 0 && errno != 0)
-		failed(s, path, errno);
-	closedir(d);
+	s->names[s->n] = mem_dup(name);
+	if (s->names[s->n] == NULL)
+		s->error = ENOMEM;
+	else
+		s->n++;
 }
 
 /* By number, which is about the order in which they came. */
@@ -245,19 +192,22 @@ read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 	unsigned i;
 
 	memset(&s, 0, sizeof(s));
-	s.po = po;
-	s.why = why;
-	scan(&s, "");
+	if (path_walk(po, "transport", add_name, &s) < 0)
+		s.error = errno;
 	if (s.n > 0)
 		qsort(s.names, s.n, sizeof(*s.names), by_number);
 	for (i = 0; i < s.n; i++) {
-		if (s.rc == 0 && mq_msg(q, s.names[i], 0) == NULL &&
+		if (s.error == 0 && mq_msg(q, s.names[i], 0) == NULL &&
 		    load(q, po, s.names[i]) < 0)
-			failed(&s, po, ENOMEM);
+			s.error = ENOMEM;
 		free(s.names[i]);
 	}
 	free(s.names);
-	return s.rc;
+	if (s.error == 0)
+		return 0;
+	text_fmt(why, MQ_WHY_MAX, "%s/transport: %s", po, strerror(s.error));
+	return s.error == EACCES || s.error == EPERM ? X_NOPERM :
+	    X_UNAVAILABLE;
 }
 
 int

@@ -30,77 +30,37 @@
 
 /* ---- agents ------------------------------------------------------------ */
 
-/* agent: what the report says of one that is at work. */
-static struct agent {
-	unsigned long pid;
-	char	line_age[16], job_age[16];	/* seconds since, "never" */
-	unsigned long jobs;
-} *agents;
-static unsigned nagents, room;
+/* Lines of threads, "... P={PID,...} HA={...} FA={...} OF={...}". */
+static struct line {
+	struct line *next;
+	char	s[1];
+} *threads;
 
-/* Behind KEY={ in the line, or NULL. */
+void
+mq_story_line(void *arg, const char *text)
+{
+	struct line *l;
+
+	(void)arg;
+	if (strncmp(text, "    ", 4) != 0 || strstr(text, " P={") == NULL ||
+	    (l = mem_get(sizeof(*l) + strlen(text))) == NULL)
+		return;
+	strcpy(l->s, text);
+	l->next = threads;
+	threads = l;
+}
+
+/* Word n of the list behind the key in the line, "" if it has none. */
 static const char *
-list_of(const char *line, const char *key)
+list_word(const char *line, const char *key, int n)
 {
 	const char *p = strstr(line, key);
 
-	return p == NULL ? NULL : p + strlen(key);
-}
-
-/* The next word of a list into buf: what follows, NULL when that was all. */
-static const char *
-next_word(const char *p, char *buf, size_t size)
-{
-	size_t n;
-
-	buf[0] = '\0';
-	if (p == NULL)
-		return NULL;
-	n = strcspn(p, ",}");
-	text_fmt(buf, size, "%.*s", (int)n, p);
-	return p[n] == ',' ? p + n + 1 : NULL;
-}
-
-static int
-add_agent(const struct agent *a)
-{
-	unsigned more = room < 16 ? 16 : room * 2;
-	struct agent *v;
-
-	if (nagents == room) {
-		v = realloc(agents, more * sizeof(*v));
-		if (v == NULL)
-			return -1;
-		agents = v;
-		room = more;
+	for (p = p == NULL ? "" : p + strlen(key); n > 0 && *p != '\0'; n--) {
+		p += strcspn(p, ",}");
+		p = *p == ',' ? p + 1 : "";
 	}
-	agents[nagents++] = *a;
-	return 0;
-}
-
-void
-mq_story_line(void *arg, const char *line)
-{
-	const char *pid = list_of(line, " P={"), *lines, *feeds, *jobs;
-	char word[16];
-	struct agent a;
-
-	(void)arg;
-	if (strncmp(line, "    ", 4) != 0 || pid == NULL)
-		return;
-	lines = list_of(line, " HA={");
-	feeds = list_of(line, " FA={");
-	jobs = list_of(line, " OF={");
-	while (pid != NULL) {
-		pid = next_word(pid, word, sizeof(word));
-		a.pid = num_of(word, NULL);
-		lines = next_word(lines, a.line_age, sizeof(a.line_age));
-		feeds = next_word(feeds, a.job_age, sizeof(a.job_age));
-		jobs = next_word(jobs, word, sizeof(word));
-		a.jobs = num_of(word, NULL);
-		if (add_agent(&a) < 0)
-			return;
-	}
+	return p;
 }
 
 static void
@@ -111,21 +71,27 @@ put_ago(const char *before, const char *seconds)
 		    mq_span((long)num_of(seconds, NULL)));
 }
 
+/* What the report says of the agent of a job: jobs, seconds. */
 static void
 put_agent(const struct mq_job *j)
 {
-	const struct agent *a;
+	const struct line *l;
+	const char *pid;
+	int n;
 
-	for (a = agents; a < agents + nagents; a++)
-		if (a->pid == (unsigned long)j->pid)
-			break;
-	if (j->state != MQ_RUN || a == agents + nagents)
-		return;
-	mq_print("\t\tagent pid %d: %s", j->pid,
-	    mq_many((double)a->jobs, "job"));
-	put_ago(", the last given ", a->job_age);
-	put_ago(", last heard ", a->line_age);
-	putchar('\n');
+	for (l = threads; l != NULL && j->state == MQ_RUN; l = l->next)
+		for (n = 0; *(pid = list_word(l->s, " P={", n)) != '\0'; n++) {
+			if (num_of(pid, NULL) != (unsigned long)j->pid)
+				continue;
+			mq_print("\t\tagent pid %d: %s", j->pid, mq_many(
+			    (double)num_of(list_word(l->s, " OF={", n), NULL),
+			    "job"));
+			put_ago(", the last given ",
+			    list_word(l->s, " FA={", n));
+			put_ago(", last heard ", list_word(l->s, " HA={", n));
+			putchar('\n');
+			return;
+		}
 }
 
 /* ---- the control file -------------------------------------------------- */
@@ -199,14 +165,9 @@ static int
 put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
 	static struct diags n;
-	char path[MQ_PATH_MAX];
-	int fd, bad, error;
+	int bad, error, fd = fd_plain(path_in(po, "transport/%s", m->name),
+	    O_RDONLY, NULL);
 
-	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = fd_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
 	ctl_start(&n.c, fd, m->name);
@@ -415,17 +376,17 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 static int
 put_aside(const char *base, const char *po)
 {
-	char path[MQ_PATH_MAX];
+	const char *path = NULL;
 	struct stat st;
 
-	if (po == NULL || text_fmt(path, sizeof(path), "%s/postman/%s", po,
-	    base) < 0)
-		return 0;
-	if (lstat(path, &st) < 0 && (text_fmt(path, sizeof(path),
-	    "%s/postman/%s.control", po, base) < 0 || lstat(path, &st) < 0))
-		return 0;
-	mq_print("%s is not in the queue, it was set aside: %s\n", base, path);
-	return 1;
+	if (po != NULL && (lstat(path = path_in(po, "postman/%s", base),
+	    &st) == 0 || lstat(path = path_in(po, "postman/%s.control", base),
+	    &st) == 0)) {
+		mq_print("%s is not in the queue, it was set aside: %s\n",
+		    base, path);
+		return 1;
+	}
+	return 0;
 }
 
 /* Why the log cannot be read, from errno, and who could. */
@@ -482,80 +443,52 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	return X_UNAVAILABLE;
 }
 
-/* The message that is named, or that alone begins so; NULL: there is none, or
- * *many begin so. */
-static const struct mq_msg *
-find(const struct mq_queue *q, const char *name, const char *po,
-    unsigned *many)
-{
-	const struct mq_msg *m, *found = NULL;
-	int called;
-
-	*many = 0;
-	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		called = mq_is_called(m->name, name, po);
-		if (called == 0)
-			continue;
-		if (called == 2) {
-			*many = 0;
-			return m;
-		}
-		found = m;
-		++*many;
-	}
-	return *many == 1 ? found : NULL;
-}
-
-/* The same; messages that are not in core are looked for in the spool: one of
- * them may begin as one in core does. */
-static const struct mq_msg *
-find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
+/* As mq_find.  Messages that are not in core are looked for in the spool: one
+ * of them may begin as one in core does. */
+static unsigned
+find_all(struct mq_queue *q, const char *name, const char *po,
+    char found[MQ_NAME_MAX])
 {
 	static int rest_read;
-	const struct mq_msg *m = find(q, name, po, many);
+	unsigned many = mq_find(q, po, name, found);
 	char why[MQ_WHY_MAX];
 
-	if ((m != NULL && *many == 0) || (*many > 0 && q->evicted == 0) ||
-	    !q->facts || rest_read || po == NULL)
-		return m;
+	if ((many > 0 && q->evicted == 0) || !q->facts || rest_read ||
+	    po == NULL)
+		return many;
 	rest_read = 1;
 	if (mq_spool_rest(q, po, why) != 0)
 		mq_complain("%s", why);
-	return find(q, name, po, many);
-}
-
-/* Shows the size and age of po/dir/num: 1, or 0 if it is no file there. */
-static int
-put_outside(const char *po, const char *dir, const char *num,
-    char path[MQ_PATH_MAX])
-{
-	struct stat st;
-	long age;
-
-	if (po == NULL || text_fmt(path, MQ_PATH_MAX, "%s/%s/%s", po, dir,
-	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
-	age = file_age((long)st.st_mtime);
-	mq_print("%s/%s  %s", dir, num, mq_many((double)st.st_size, "byte"));
-	if (age >= 0)
-		mq_print("  %s old", mq_span(age));
-	putchar('\n');
-	return 1;
+	return mq_find(q, po, name, found);
 }
 
 /* Shows the file num if it is in router/ or deferred/: 1 or 0. */
 static int
 put_router(const char *num, const char *po)
 {
-	char path[MQ_PATH_MAX];
-	int routed = put_outside(po, "router", num, path);
+	static const char *const dirs[] = { "router", "deferred" };
+	const char *path = NULL;
+	struct stat st;
+	long age;
+	int i;
 
-	if (routed)
-		puts("\tis not in the queue yet; is submit -q running?");
-	else if (put_outside(po, "deferred", num, path))
-		mq_put_deferred(po, num);
-	else
+	for (i = 0; i < 2 && po != NULL; i++) {
+		path = path_in(po, "%s/%s", dirs[i], num);
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			break;
+	}
+	if (i == 2 || po == NULL)
 		return 0;
+	age = file_age((long)st.st_mtime);
+	mq_print("%s/%s  %s", dirs[i], num,
+	    mq_many((double)st.st_size, "byte"));
+	if (age >= 0)
+		mq_print("  %s old", mq_span(age));
+	putchar('\n');
+	if (i == 0)
+		puts("\tis not in the queue yet; is submit -q running?");
+	else
+		mq_put_deferred(po, num);
 	printf("\tfile %s\n", path);
 	return 1;
 }
@@ -567,25 +500,24 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 {
 	const char *num = mq_is_router(name), *po = view->postoffice;
 	const char *base = name_in(name) != NULL ? name_in(name) : name;
-	const struct mq_msg *m;
-	char id[MQ_NAME_MAX];
-	unsigned many;
+	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
+	unsigned many = find_all(q, base, po, found);
 
-	m = find_all(q, base, po, &many);
-	if (m == NULL && many == 0 && num != NULL) {
+	if (many == 0 && num != NULL) {
 		if (put_router(num, po))
 			return 0;
 		if (mq_accepted(logfile, num, id, sizeof(id)) == 0) {
 			printf("router/%s was accepted as %s\n", num, id);
 			base = id;
-			m = find_all(q, base, po, &many);
+			many = find_all(q, base, po, found);
 		}
 	}
 	if (many > 1) {
 		mq_complain("%s is the beginning of %u messages", name, many);
 		return X_UNAVAILABLE;
 	}
-	return story(q, m, base, view, logfile);
+	return story(q, many == 1 ? mq_msg(q, found, 0) : NULL, base, view,
+	    logfile);
 }
 
 int

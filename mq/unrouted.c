@@ -64,23 +64,24 @@ add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
 int
 mq_unrouted(struct mq_queue *q, const char *po)
 {
-	char path[MQ_PATH_MAX];
+	DIR *d = opendir(path_in(po, DEFERRED));
 	struct dirent *e;
 	struct stat st;
-	DIR *d = NULL;
 	int bad = 0;
 
-	if (text_fmt(path, sizeof(path), "%s/" DEFERRED, po) == 0)
-		d = opendir(path);
+	if (d == NULL && errno != ENOENT)
+		return 0;
 	while (d != NULL && !bad && (e = readdir(d)) != NULL)
-		if (deferred_name(e->d_name) && text_fmt(path, sizeof(path),
-		    "%s/" DEFERRED "/%s", po, e->d_name) == 0 &&
-		    lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		if (deferred_name(e->d_name) && lstat(path_in(po, DEFERRED
+		    "/%s", e->d_name), &st) == 0 && S_ISREG(st.st_mode))
 			bad = add(q, po, e->d_name, &st) < 0;
 	if (d != NULL)
 		closedir(d);
 	if (q->nunrouted > 1)
 		qsort(q->unrouted, q->nunrouted, sizeof(*q->unrouted), by_age);
+	q->deferred = (int)q->nunrouted;
+	if (q->nunrouted > 0)
+		q->deferred_age = (int)q->unrouted[0].age;
 	return bad ? -1 : 0;
 }
 

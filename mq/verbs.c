@@ -139,9 +139,9 @@ add_what(struct mq_order *o, char *what)
 	return 0;
 }
 
-/* Names of messages, one a line: 0, or an exit code with why. */
+/* Names of messages, one a line: 0, or an exit code after saying why. */
 static int
-take_input(struct mq_order *o, char why[MQ_WHY_MAX])
+take_input(struct mq_order *o)
 {
 	char line[MQ_PATH_MAX], *copy;
 	size_t n;
@@ -153,19 +153,19 @@ take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 		if (n == 0)
 			continue;
 		if (!is_message(called(line))) {
-			text_fmt(why, MQ_WHY_MAX, "standard input: \"%.60s\" "
-			    "is no name of a message", line);
+			mq_complain("standard input: \"%s\" is no name of a "
+			    "message", line);
 			return X_DATAERR;
 		}
 		copy = mem_dup(called(line));
 		if (copy == NULL || add_what(o, copy) < 0) {
-			text_fmt(why, MQ_WHY_MAX, "there is no memory");
+			mq_complain("there is no memory");
 			return X_UNAVAILABLE;
 		}
 	}
 	if (!ferror(stdin))
 		return 0;
-	text_fmt(why, MQ_WHY_MAX, "standard input: %s", strerror(errno));
+	mq_complain("standard input: %s", strerror(errno));
 	return X_NOINPUT;
 }
 
@@ -183,14 +183,14 @@ add_filter(struct mq_order *o, const char *word)
 }
 
 int
-mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
+mq_order_words(struct mq_order *o, int n, char **word)
 {
 	const char *bad;
 	char *what;
 	int i, rc = 0, taken, names = o->verb != NULL || o->show;
 
 	for (i = 0; i < n && rc == 0; i++) {
-		taken = mq_pick_word(&o->pick, word[i], why);
+		taken = mq_pick_word(&o->pick, word[i]);
 		if (taken < 0)
 			return X_USAGE;
 		if (o->verb != NULL && *o->verb == 'r')
@@ -199,14 +199,14 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		if (taken > 0) {
 			add_filter(o, word[i]);
 		} else if (names && strcmp(word[i], "-") == 0) {
-			rc = take_input(o, why);
+			rc = take_input(o);
 		} else if (o->verb != NULL &&
 		    (bad = what_is_wrong(o->verb, what)) != NULL) {
-			text_fmt(why, MQ_WHY_MAX, "%.200s: %s", what, bad);
+			mq_complain("%s: %s", what, bad);
 			return X_USAGE;
 		} else if (o->show && !is_message(what)) {
-			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
-			    "message, or the beginning of one", word[i]);
+			mq_complain("\"%s\" is no name of a message, or the "
+			    "beginning of one", word[i]);
 			return X_USAGE;
 		} else if (add_what(o, what) < 0) {
 			return X_UNAVAILABLE;
@@ -216,20 +216,17 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 }
 
 int
-mq_order_names(struct mq_order *o, const char *po, const char *logfile,
-    char why[MQ_WHY_MAX])
+mq_order_names(struct mq_order *o, const char *po, const char *logfile)
 {
 	char name[MQ_NAME_MAX];
 	unsigned i;
-	int found;
 
 	for (i = 0; i < o->n; i++) {
 		/* a whole name is sent as it is, not searched as a beginning */
 		if (!is_message(o->what[i]) || (name_in(o->what[i]) != NULL &&
 		    strchr(o->what[i], '-') != NULL))
 			continue;
-		found = mq_name(o->what[i], po, logfile, name, why);
-		if (found <= 0)
+		if (mq_name(o->what[i], po, logfile, name) < 0)
 			return X_UNAVAILABLE;
 		o->what[i] = mem_dup(name_base(name));
 		if (o->what[i] == NULL)
@@ -351,7 +348,6 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
     const struct mq_view *view)
 {
 	struct mq_pick p;
-	char why[MQ_WHY_MAX];
 
 	mq_pick_init(&p);
 	pick_for(&p, o->verb);
@@ -369,10 +365,8 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		p.released = 0;
 		pat_read(what, &p.dest);
 	}
-	if (mq_pick(&p, q, view, why) < 0) {
-		mq_complain("%s", why);
+	if (mq_pick(&p, q, view) < 0)
 		return X_UNAVAILABLE;
-	}
 	pat_free(p.dest);
 	if ((*o->verb == 'r' && put_released(q, what) > 0) || p.found > 0)
 		return 0;
@@ -389,15 +383,13 @@ int
 mq_order_pick(struct mq_order *o, struct mq_queue *q,
     const struct mq_view *view, int *rc)
 {
-	char why[MQ_WHY_MAX];
 	unsigned i;
 	int bad;
 
 	*rc = add_evicted(q, view);
 	mq_pick_begin(q);
 	pick_for(&o->pick, o->verb);
-	if (o->filter != NULL && mq_pick(&o->pick, q, view, why) < 0) {
-		mq_complain("%s", why);
+	if (o->filter != NULL && mq_pick(&o->pick, q, view) < 0) {
 		*rc = X_UNAVAILABLE;
 		return -1;
 	}

@@ -19,7 +19,6 @@
  */
 #include "mq.h"
 
-#define NAME_LEAST	11	/* bytes of a destination that are shown */
 #define SLOW		10	/* seconds that one answer takes longer than
 				 * another */
 #define OTHERS	38		/* columns of a row behind that */
@@ -97,12 +96,9 @@ static int
 by_jobs(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int c;
 
-	if (x->jobs != y->jobs)
-		return x->jobs > y->jobs ? -1 : 1;
-	c = strcmp(x->dest->channel, y->dest->channel);
-	return c != 0 ? c : strcmp(x->dest->host, y->dest->host);
+	return x->jobs != y->jobs ? x->jobs > y->jobs ? -1 : 1 :
+	    mq_by_name(x->dest, y->dest);
 }
 
 /* All destinations, by their ids: NULL without memory. */
@@ -157,19 +153,6 @@ put_row(const struct row *r)
 	return 2;
 }
 
-/* How many rows there is room for; sets name_width. */
-static unsigned
-screen_rows(void)
-{
-	int columns, lines;
-
-	mq_screen(&columns, &lines);
-	name_width = columns - 1 - OTHERS;
-	if (name_width < NAME_LEAST)
-		name_width = NAME_LEAST;
-	return lines > AROUND + 3 ? (unsigned)(lines - AROUND) : 3;
-}
-
 /* Drops empty rows and sorts the others: how many they are. */
 static unsigned
 choose(struct row *v, unsigned n, struct mq_queue *last, int same)
@@ -205,7 +188,8 @@ int
 mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
     double seconds)
 {
-	unsigned n, i, lines = 0, most = screen_rows();
+	unsigned n, i, used = 0, most = 3;
+	int lines;
 	struct row *v = make_rows(q);
 	time_t wall = time(NULL);
 	char at[20] = "";
@@ -213,6 +197,9 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 
 	if (v == NULL)
 		return -1;
+	name_width = mq_name_width(OTHERS, &lines);
+	if (lines > AROUND + 3)
+		most = (unsigned)(lines - AROUND);
 	tm = localtime(&wall);
 	if (tm != NULL)
 		strftime(at, sizeof(at), "%H:%M:%S", tm);
@@ -223,8 +210,8 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	if (n > 0)
 		printf("%-*s%8s%6s%6s%7s%7s\n", name_width, "destination",
 		    "jobs", "runs", "held", "good", "bad");
-	for (i = 0; i < n && lines < most; i++)
-		lines += put_row(&v[i]);
+	for (i = 0; i < n && used < most; i++)
+		used += put_row(&v[i]);
 	if (i < n)
 		printf("and %u more\n", n - i);
 	free(v);

@@ -18,6 +18,7 @@
 #ifndef MAILQNAME
 #define MAILQNAME	"mailq"
 #endif
+#define NAME_LEAST	11	/* bytes of a destination that are shown */
 #define SOON		(20 * 3600)	/* seconds: needs no date */
 
 void
@@ -154,26 +155,36 @@ screen_var(const char *name)
 	    (int)n : 0;
 }
 
-void
-mq_screen(int *columns, int *lines)
+int
+mq_name_width(int others, int *lines)
 {
+	int columns = screen_var("COLUMNS");
 #if !defined(NO_WINSIZE) && defined(TIOCGWINSZ)
 	struct winsize ws;
 	int on = isatty(1) && ioctl(1, TIOCGWINSZ, &ws) == 0;
 #endif
 
-	*columns = screen_var("COLUMNS");
 	*lines = screen_var("LINES");
 #if !defined(NO_WINSIZE) && defined(TIOCGWINSZ)
-	if (*columns == 0 && on && ws.ws_col <= MQ_SCREEN_MAX)
-		*columns = ws.ws_col;
+	if (columns == 0 && on && ws.ws_col <= MQ_SCREEN_MAX)
+		columns = ws.ws_col;
 	if (*lines == 0 && on && ws.ws_row <= MQ_SCREEN_MAX)
 		*lines = ws.ws_row;
 #endif
-	if (*columns == 0)
-		*columns = 80;
+	if (columns == 0)
+		columns = 80;
 	if (*lines == 0)
 		*lines = 24;
+	columns -= 1 + others;
+	return columns < NAME_LEAST ? NAME_LEAST : columns;
+}
+
+int
+mq_by_name(const struct mq_dest *a, const struct mq_dest *b)
+{
+	int c = strcmp(a->channel, b->channel);
+
+	return c != 0 ? c : strcmp(a->host, b->host);
 }
 
 /* Memory for a text, which is used again after some others. */
