@@ -80,6 +80,17 @@ is 'MX hosts of equal preference are tried at random' \
 like 'all MX hosts are down: the mail is deferred' "$(go two.example -p 1)" \
     '^deferall 4.4.1 mx.plain.example'
 
+a three.example 127.0.0.3 127.0.0.2 127.0.0.1
+a families.example ::1 127.0.0.3 127.0.0.2
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	go three.example -p 1 >&3
+	go families.example -p 1
+done 3>"$tmp/three" | grep -c 'families.example \[IPv6:::1\]' >"$tmp/first"
+diag "$(sort "$tmp/three" | uniq -c)"
+ok 'the addresses of one name are tried at random' \
+    [ "$(sort -u "$tmp/three" | grep -c '^deferall 4.4.1 three.example ')" -ge 2 ]
+is 'addresses of another family keep their place' "$(cat "$tmp/first")" 20
+
 a six.example ::1 127.0.0.1
 like 'addresses are tried in the order of the resolver' \
     "$(go six.example -p 1)" \

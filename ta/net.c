@@ -373,20 +373,28 @@ net_near(int fd, char *text, size_t size)
 /* ---- hosts ----------------------------------------------------------- */
 
 /* Adds a host by its name: as look_up, and sets *self when it is us, also by an
- * address that the options exclude. */
+ * address that the options exclude.  Addresses of one family are equal: they
+ * are shuffled. */
 static int
 add_host(struct net_way *way, const struct net_opt *opt, const char *name,
     int port, int meant, int *self)
 {
-	int i = way->n, n = i, found = look_up(way, opt, name, 0);
+	int i = way->n, n = i, first = i, found = look_up(way, opt, name, 0), j;
+	struct net_addr a;
 
 	for (; i < way->n; i++) {
 		set_port(&way->addr[i], port);
 		way->addr[i].meant = meant;
 		if (!meant && port == NET_PORT && net_here(&way->addr[i]))
 			*self = 1;
-		if (wanted_family(&way->addr[i], opt))
-			way->addr[n++] = way->addr[i];
+		a = way->addr[i];
+		if (!wanted_family(&a, opt))
+			continue;
+		if (a.sa.any.sa_family != way->addr[first].sa.any.sa_family)
+			first = n;
+		j = first + (int)rnd((unsigned long)(n - first + 1));
+		way->addr[n++] = way->addr[j];
+		way->addr[j] = a;
 	}
 	way->n = n;
 	return found;
