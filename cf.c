@@ -402,6 +402,27 @@ whole(const char *s, long *n)
 	return 0;
 }
 
+/* A number that we would refuse, as ZMailer reads it: up to a byte that it does
+ * not expect; and -1 is no limit. */
+static const char *
+foreign_number(const struct keyword *k, const char *s)
+{
+	static char as[40];
+	size_t n = strlen(s);
+
+	if (n > 1 && n < sizeof(as) && strchr(",;", s[n - 1]) != NULL)
+		text_fmt(as, sizeof(as), "%.*s", (int)n - 1, s);
+	else if (strcmp(s, "-1") == 0 && (strncmp(k->name, "max", 3) == 0 ||
+	    strncmp(k->name, "expiry", 6) == 0 ||
+	    strcmp(k->name, "overfeed") == 0))
+		strcpy(as, strcmp(k->name, "maxthr") == 0 ? "1" : "0");
+	else
+		return s;
+	wrong("%s is taken for %s, as in ZMailer", s, as);
+	rd.errors--;
+	return as;
+}
+
 /* Also for one number of a list.  The error is valid until the next call. */
 static const char *
 set_number(const struct keyword *k, void *to, const char *s)
@@ -410,6 +431,7 @@ set_number(const struct keyword *k, void *to, const char *s)
 	int span = k->type == T_SPAN || k->type == T_TIMES;
 	long n;
 
+	s = foreign_number(k, s);
 	if (span && span_parse(s, &n) < 0)
 		return "is no span of time such as 90, 10m or 1h5m20s";
 	if (!span && whole(s, &n) < 0)
@@ -885,13 +907,18 @@ static char *
 read_file(void)
 {
 	FILE *f = fopen(rd.file, "r");
-	char *s = mem_get(FILE_MOST + 1), *all = NULL;
+	char *s = mem_get(FILE_MOST + 1), *all = NULL, other[PATH_MAX_];
+	const char *why;
 	size_t n = 0;
 
+	text_fmt(other, sizeof(other), "%s/scheduler.conf", opt.mailshare);
 	if (f != NULL && s != NULL)
 		n = fread(s, 1, FILE_MOST + 1, f);
-	if (f == NULL || ferror(f))
-		wrong("cannot be read: %s", strerror(errno));
+	why = strerror(errno);
+	if (f == NULL && access(other, R_OK) == 0)
+		wrong("cannot be read: %s; -f %s reads ZMailer's", why, other);
+	else if (f == NULL || ferror(f))
+		wrong("cannot be read: %s", why);
 	else if (n > FILE_MOST)
 		wrong("is larger than %ld bytes", FILE_MOST);
 	else if (n > 0 && memchr(s, '\0', n) != NULL)
@@ -920,15 +947,23 @@ set_before(const struct keyword *k)
 		log_err("config %s: %.80s %s", name, s, bad);
 }
 
-/* The command of the agent dsn, when all PARAMs are set; or NULL. */
+/* The command of the agent dsn, when all PARAMs are set; or NULL.  It is in
+ * MAILBIN, or where it was installed. */
 static char *
-dsn_command(const struct config *c)
+dsn_command(struct config *c)
 {
+	static const char installed[] = MAILBIN "/ta/dsn";
 	char line[2 * PATH_MAX_ + CMD_BYTES];
+	const char *name = "dsn";
 	struct text t;
 
+	text_fmt(line, sizeof(line), "%s/ta/dsn", opt.mailbin);
+	if (access(line, X_OK) < 0 && access(installed, X_OK) == 0)
+		name = installed;
+	else
+		c->nodsn = access(line, X_OK) < 0;
 	text_init(&t, line, sizeof(line));
-	text_add(&t, "dsn -d ${MAILSHARE}/forms -p %ld -s %ld -n '%s'",
+	text_add(&t, "%s -d ${MAILSHARE}/forms -p %ld -s %ld -n '%s'", name,
 	    c->bouncelimit, c->bouncesize, c->mailname);
 	if (c->routernotify != NULL)
 		text_add(&t, " -r '%s'", c->routernotify);

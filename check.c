@@ -67,50 +67,80 @@ user_of(struct config *config, const struct clause *cl)
 	return cl->v.uid != 0 || f == NULL ? cl->v.uid : f->v.uid;
 }
 
-/* In the child: becomes the agent with -N, which only checks its options, and
- * who it is. */
-static void
-become_checker(const char *path, struct command *c, uid_t uid)
+/* Starts the agent with this option before its own, as its user and in its
+ * environment; it writes to out.  Its exit code, or -1. */
+static int
+run_agent(const char *path, struct command *c, uid_t uid, char *option, int out)
 {
 	char *argv[CMD_WORDS + 2];
-	static char only[] = "-N";
-	int i;
+	int i, status;
+	pid_t pid;
 
 	argv[0] = c->argv[0];
-	argv[1] = only;
+	argv[1] = option;
 	for (i = 1; i <= c->nargv; i++)
 		argv[i + 1] = c->argv[i];
-	dup2(2, 1);
-	if (geteuid() == 0 && setuid(uid) < 0)
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		close(0);
+		open("/dev/null", O_RDONLY);
+		if (dup2(out, 1) < 0 || dup2(out, 2) < 0 || (geteuid() == 0 &&
+		    setuid(uid) < 0))
+			_exit(X_OSERR);
+		execve(path, argv, c->env);
 		_exit(X_OSERR);
-	execv(path, argv);
-	_exit(X_OSERR);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid ||
+	    !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
-/* Starts our own agent of a clause with -N; other agents may not know it. */
+/* Is the agent ours?  With -V it says NAME VERSION then, in one line. */
+static int
+is_ours(const char *path, struct command *c, uid_t uid)
+{
+	static char option[] = "-V";
+	size_t n = strlen(c->argv[0]);
+	char line[100] = "";
+	FILE *f = tmpfile();
+	int ours;
+
+	if (f == NULL)
+		return 0;
+	ours = run_agent(path, c, uid, option, fileno(f)) == 0;
+	rewind(f);
+	ours = ours && fgets(line, sizeof(line), f) != NULL &&
+	    strncmp(line, c->argv[0], n) == 0 && line[n] == ' ' &&
+	    strchr("0123456789", line[n + 1]) != NULL && getc(f) == EOF;
+	fclose(f);
+	return ours;
+}
+
+/* Starts our own agent of a clause with -N, which checks its options and who it
+ * is. */
 static void
 ask_agent(const struct clause *cl, const char *path, struct command *c,
     uid_t uid)
 {
 	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
 	    "errormail" };
-	int status, i;
-	pid_t pid;
+	static char option[] = "-N";
+	int code, i;
 
 	for (i = 0; i < 5 && strcmp(c->argv[0], ours[i]) != 0; i++)
 		;
 	if (i == 5)
 		return;
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		become_checker(path, c, uid);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+	if (!is_ours(path, c, uid)) {
+		advise(cl, "command: %s is not asked about its options: not "
+		    "one of ours", path);
 		return;
-	if (WEXITSTATUS(status) == X_USAGE)
+	}
+	code = run_agent(path, c, uid, option, 2);
+	if (code == X_USAGE)
 		advise(cl, "command: %s does not take these options here",
 		    ours[i]);
-	else if (WEXITSTATUS(status) != 0)
+	else if (code > 0)
 		advise(cl, "command: %s could not do its work, as it says "
 		    "above", ours[i]);
 }
@@ -143,7 +173,10 @@ check_command(struct config *config, const struct clause *cl)
 	else if (!S_ISREG(st.st_mode))
 		advise(cl, "command: %s is no program; its mail would wait",
 		    path);
-	else
+	else if (cmd_env(&c, "TZ", getenv("TZ")) == 0 &&
+	    cmd_env(&c, "PATH", cf_var("PATH")) == 0 &&
+	    cmd_env(&c, "ZCONFIG", cf_var("ZCONFIG")) == 0 &&
+	    cmd_env(&c, "MAILNAME", config->mailname) == 0)
 		ask_agent(cl, path, &c, user_of(config, cl));
 }
 
@@ -305,8 +338,8 @@ check_path(const char *param, const char *path)
 		    param, path, strerror(errno));
 }
 
-/* All checks except those of the post office. */
-static void
+/* All checks except those of the post office: 0, or 1 if ta/dsn is missing. */
+static int
 check_all(struct config *c)
 {
 	const struct clause *cl;
@@ -317,6 +350,11 @@ check_all(struct config *c)
 	check_path("PARAMrouternotify", c->routernotify);
 	check_path("PARAMdestdb", c->destdb);
 	check_routes(c);
+	if (c->nodsn)
+		fprintf(stderr, "scheduler: %s/ta/dsn cannot be run: no sender "
+		    "would be told of failed mail, which would stay\n",
+		    opt.mailbin);
+	return c->nodsn;
 }
 
 /* ---- the settings of an address as text -------------------------------- */
@@ -477,7 +515,7 @@ main(int argc, char **argv)
 {
 	const struct clause *cl;
 	struct config *c;
-	int bad;
+	int bad, code = 0;
 
 	if (argc < 4) {
 		fputs("scheduler-check is a part of scheduler -n\n", stderr);
@@ -505,9 +543,11 @@ main(int argc, char **argv)
 	if (*argv[2] != '\0')
 		explain(c, argv[2], argv[3], stdout);
 	else
-		check_all(c);
+		code = check_all(c);
 	cf_free(c);
 	bad = check_mailname();
 	check_way_in();
-	return bad != 0 ? bad : spool_setup(1);
+	if (bad == 0)
+		bad = spool_setup(1);
+	return bad != 0 ? bad : code;
 }

@@ -74,6 +74,7 @@
 /* Options that only this file uses. */
 static struct {
 	int	daemon, forced, verbose, late, check, sync;
+	int	others;		/* options that -n has no use for */
 	const char *config;
 	const char *self;	/* the path by which we were started, or a name
 				 * without a slash */
@@ -236,6 +237,7 @@ take_option(int c, char *arg)
 	case 'E': scan_bounds(arg); break;
 	case 'L': opt.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
+	case 'M': log_warn("option -M %s has no effect", arg); break;
 	case 'N': opt.agentfiles = number(c, arg, 10, 65536L, NULL); break;
 	case 'P': opt.postoffice = arg; break;
 	case 'R': opt.forkrate = number(c, arg, 1, 10000, NULL); break;
@@ -400,6 +402,8 @@ find_locations(void)
 	place(&opt.logdir, "LOGDIR", LOGDIR);
 	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
 	/* that of the file comes first */
+	if (opt.envfile != NULL)	/* for agents that -n asks */
+		add_var(joined("ZCONFIG", "=", opt.envfile), 1);
 	add_var(joined("PATH", "=", path != NULL ? path : PATH), 0);
 	opt.statlog = absolute(opt.statlog);
 	if (me.config == NULL)
@@ -428,6 +432,9 @@ become_checker(char *address)
 	static char name[] = "scheduler-check", none[] = "";
 	char *path = program(name);
 
+	if (me.others)
+		say_plainly("scheduler: -n checks the configuration; no "
+		    "scheduler is started (ZMailer's -n is PARAMbouncesize 0)");
 	/* other arguments come before the values */
 	add_var(address != NULL ? split_address(address) : none, 1);
 	add_var(address != NULL ? address : none, 1);
@@ -528,6 +535,9 @@ static void
 use(struct config *c)
 {
 	log_masks = !c->logaddresses;
+	if (c->nodsn)
+		log_err("agent %s/ta/dsn cannot be run; no sender is told of "
+		    "failed mail, which stays", opt.mailbin);
 	q_reload(c);
 	in_reread();
 	spool_listen(c->notifysock);
@@ -1039,8 +1049,11 @@ main(int argc, char **argv)
 	opt.forkrate = 30;
 	umask(022);
 	tidy_descriptors();
-	while ((c = getopt(argc, argv, "dFHiQSvVWnf:E:L:l:N:P:R:q:p:Z:")) != -1)
+	while ((c = getopt(argc, argv,
+	    "dFHiQSvVWnf:E:L:l:M:N:P:R:q:p:Z:")) != -1) {
 		take_option(c, optarg);
+		me.others |= strchr("fnPZ", c) == NULL;
+	}
 	if (optind < argc - 1 || (optind < argc && !me.check))
 		usage();
 	me.daemon |= me.forced;

@@ -143,6 +143,7 @@ struct config {
 	long	bouncelimit;	/* seconds between DSNs on failures to one
 				 * sender; 0: no pause */
 	long	bouncesize;	/* bytes of a message that are returned */
+	int	nodsn;		/* the agent dsn cannot be run */
 	const char *dsnoptions;	/* PARAMdsn: further ones of the agent dsn */
 	char	*dsn;		/* command of the channel dsn */
 	long	reasons;	/* different texts of reasons in core */

@@ -4,6 +4,8 @@
 POSTOFFICE=$tmp/none	# not what may be installed here
 export POSTOFFICE
 
+MAILBIN=$tmp/bin POSTOFFICE=$tmp/none
+export MAILBIN POSTOFFICE
 T=$top/t/cftest
 cf=$tmp/cf
 explain() {	# address: values without the retries shown
@@ -20,8 +22,8 @@ values() {	# address keyword ...
 # ---- the complete example of the seed -----------------------------------
 
 mkdir -p "$tmp/all/ta"
-for a in mailbox errormail hold smtp sm; do
-	printf '#!/bin/sh\n' >"$tmp/all/ta/$a"
+for a in mailbox errormail hold smtp sm dsn; do
+	printf '#!/bin/sh\n[ "$1" != -V ] || echo %s 1\n' $a >"$tmp/all/ta/$a"
 	chmod 755 "$tmp/all/ta/$a"
 done
 echo "X=$tmp" >"$tmp/env"
@@ -158,7 +160,7 @@ a\
 c/*	bogus=1 intervall=3
 	interval=5x interval=3660d interval interval=
 	retries=" " retries="1 a" retries="1 70000"
-	maxta=-1 maxthr=-1 skew=0 nice=99 maxring=3x overfeed=99999999999
+	maxta=-2 maxthr=-2 skew=0 nice=99 maxring=3x overfeed=99999999999
 	queueonly=1 byhost maxhost=3 gangschedule
 	user=no.such.user group=no.such.group
 	command="x 'y" command="$host" command="bin/$channel a" command=" "
@@ -193,8 +195,8 @@ done >"$tmp/missing" <<'END'
 7: retries: the list is empty
 7: retries: a is no number
 7: retries: 70000 is not between 0 and 65535
-8: maxta: -1 is not between
-8: maxthr: -1 is not between
+8: maxta: -2 is not between
+8: maxthr: -2 is not between
 8: skew: 0 is not between
 8: nice: 99 is not between
 8: maxring: 3x is no number
@@ -533,5 +535,5 @@ like 'smtp says why -X does not go with another root' "$out" \
     '^smtp: -X goes with neither -o nor -t$'
 like 'smtp names programs that verify nothing' "$out" \
     '^smtp: the command of -X has ssl_client, which .*verifies no'
-unlike 'agents of others are not started' "$out" other
+unlike 'agents of others are not started' "$out" '^other$'
 finish

@@ -165,8 +165,8 @@ like 'an unknown user of sm is named' "$said" \
 root='sm as root without -u and -0 is named'
 other='sm with user= is not taken for one that runs as root'
 if [ "$(id -u)" -eq 0 ] && as_nobody true >"$tmp/code.out"; then
-	printf '#!/bin/sh\n[ $(id -u) -ne 0 ] || exec "%s" "$@"\n' \
-	    "$top/ta/sm" >"$tmp/bin/ta/sm.new"
+	printf '#!/bin/sh\n[ $(id -u)$1 != 0-N ] || exec "%s" "$@"\n%s\n' \
+	    "$top/ta/sm" '[ "$1" != -V ] || echo sm 1' >"$tmp/bin/ta/sm.new"
 	chmod 755 "$tmp/bin/ta/sm.new"
 	mv "$tmp/bin/ta/sm.new" "$tmp/bin/ta/sm"
 	sed "s/-0f/-f/; s/^gone.*/& user=$(id -u nobody)/" "$cf" >"$tmp/cf2"

@@ -30,6 +30,17 @@ is 'make install: every file is there' "$(cat "$tmp/missing")" ''
 ok 'the installed configuration is good' \
     env MAILBIN="$tmp/root/usr/local/lib/mail" \
     "$tmp/root/usr/local/sbin/scheduler" -n -f "$tmp/root/usr/local/share/mail/scheduler.cf"
+# Where it was installed to is compiled in.
+mkdir "$tmp/other"
+says_dsn() {	# scheduler
+	MAILBIN=$tmp/other "$1" -n -f "$tmp/root/usr/local/share/mail/scheduler.cf" \
+	    2>&1 | grep 'ta/dsn cannot be run'
+}
+ok 'a missing agent for DSNs is named' says_dsn "$top/scheduler"
+make -s MAILBIN="$tmp/root/usr/local/lib/mail" PREFIX=/usr/local scheduler \
+    scheduler-check >/dev/null 2>&1
+nok 'an agent for DSNs that MAILBIN has not is that of the installation' \
+    says_dsn ./scheduler
 echo '# mine' >>"$tmp/root/usr/local/share/mail/scheduler.cf"
 echo '# mine, too' >>"$tmp/root/usr/local/share/mail/sm.cf"
 echo '# my form' >>"$tmp/root/usr/local/share/mail/forms/delay"

@@ -35,7 +35,7 @@ ok 'no configuration file: the exit code is 78' code 78 "$S" -n -f "$tmp/none"
 like 'a configuration file that is missing is named' \
     "$(cat "$tmp/code.out")" "$tmp/none"
 is '-n prints nothing of a good configuration' \
-    "$($S -n -f "$tmp/cf" 2>&1; echo $?)" 0
+    "$(MAILBIN=$tmp/bin $S -n -P "$po" -f "$tmp/cf" 2>&1; echo $?)" 0
 printf 'x/* interval=oops\n\tfoo=1\n' >"$tmp/bad"
 ok '-n of a bad configuration: the exit code is 78' \
     code 78 "$S" -n -f "$tmp/bad"

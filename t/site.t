@@ -120,4 +120,88 @@ is 'a scheduler can be killed and started at once' "$bad" ''
 ok 'all mail is delivered' wait_for 60 po_empty "$po"
 kill "$pid"
 wait_for 30 gone "$pid"
+
+# ---- MAILBIN has no agent for DSNs ---------------------------------------------------
+
+rm "$tmp/bin/ta/dsn"
+mkdir "$tmp/share"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h expiry=1d
+fail/*	command="$A -c fail -o $tmp/out error no such user"
+END
+start >/dev/null
+put "$po" 601-1 fail h user
+ok 'a start names the missing agent of DSNs' \
+    in_log " err agent $tmp/bin/ta/dsn cannot be run; no sender is told"
+waits() {
+	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" -v >"$tmp/mailq" &&
+	    grep 601-1 "$tmp/mailq" && grep 'ta/dsn: No such file' "$tmp/mailq"
+}
+ok 'mailq says why failed mail stays' wait_for 30 waits
+kill "$pid"
+wait_for 30 gone "$pid"
+check() {	# [option ...]: rc and said
+	said=$("$S" -n -P "$po" -f "$tmp/cf" "$@" 2>&1)
+	rc=$?
+}
+check
+like 'scheduler -n names the missing agent of DSNs' "$said" \
+    "$tmp/bin/ta/dsn cannot be run: no sender would be told"
+is 'scheduler -n without an agent of DSNs: the exit code is 1' $rc 1
+ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"
+check
+is 'scheduler -n with an agent of DSNs: the exit code is 0' $rc 0
+
+# ---- its command line and configuration -----------------------------------------------
+
+unlike 'scheduler -n alone says nothing of other options' "$said" 'is started'
+check -i
+like 'scheduler -n -i says that no scheduler is started' "$said" \
+    'checks the configuration; no scheduler is started'
+check -M 2
+like '-M is taken, and has no effect' "$said" 'option -M 2 has no effect'
+is '-M is no error' $rc 0
+mv "$tmp/cf" "$tmp/scheduler.conf"
+check
+like 'without scheduler.cf a start names scheduler.conf and -f' "$said" \
+    "cannot be read: .*; -f $tmp/scheduler.conf reads ZMailer's"
+cat >"$tmp/cf" <<END
+*/*	maxta=-1 maxchannel=-1 maxring=-1 maxthr=-1 overfeed=-1
+	expiry=-1 expiry2=5d; retries="1, 2" idlemax=1h,
+fail/*	command="$A"
+END
+check
+is 'numbers as ZMailer takes them are no error' $rc 0
+is 'each says what it is taken for' "$(printf '%s\n' "$said" |
+    sed -n 's/.*: \([a-z2]*\): \(.*\) is taken for \(.*\), as in .*/\1 \2 \3/p' |
+    tr '\n' ' ')" "maxta -1 0 maxchannel -1 0 maxring -1 0 maxthr -1 1 \
+overfeed -1 0 expiry -1 0 expiry2 5d; 5d retries 1, 1 idlemax 1h, 1h "
+is 'they have these values' "$("$S" -n -P "$po" -f "$tmp/cf" fail/h 2>/dev/null |
+    grep -E 'maxta|maxthr|overfeed|expiry|retries' | tr -d '\t' |
+    tr '\n' ' ')" \
+    'expiry=0s expiry2=5d retries="1, 2" maxta=0 maxthr=1 overfeed=0 '
+
+# ---- agents of another make ---------------------------------------------------------
+
+cat >"$tmp/bin/ta/mailbox" <<END
+#!/bin/sh
+[ "\$1" = -V ] || echo "asked \$*" >>$tmp/asked
+echo "mailbox: invalid option -- '\${1#-}'
+ZMailer mailbox 3.0.1" >&2
+END
+chmod 755 "$tmp/bin/ta/mailbox"
+ln -s "$top/ta/sm" "$tmp/bin/ta/sm"
+cat >"$tmp/cf" <<END
+*/*	interval=1h
+local/*	command="mailbox -8"
+a/*	command="sm -c a -Q a"
+END
+check
+like 'an agent of another make is not asked' "$said" \
+    "cf:2: command: .*/mailbox is not asked about its options: not one of ours"
+is 'an agent of another make says nothing' \
+    "$(printf '%s\n' "$said" | grep -c 'invalid option')" 0
+nok 'an agent of another make is not started with -N' [ -f "$tmp/asked" ]
+like 'our agent is asked' "$said" 'cf:3: command: sm does not take these'
 finish
