@@ -123,6 +123,26 @@ child_wait(pid_t pid, double until)
 }
 
 int
+size_parse(const char *s, unsigned long most, unsigned long *size)
+{
+	static const char units[] = "kmg";
+	const char *unit = *s == '\0' ? NULL :
+	    strchr(units, s[strlen(s) - 1] | 32);
+	unsigned long n;
+	long up = unit == NULL ? 0 : unit - units + 1;
+
+	if (num_upto(s, most, &n, &s) < 0 || strlen(s) != (size_t)(up > 0))
+		return -1;
+	for (; up > 0; up--) {
+		if (n > most / 1024)
+			return -1;
+		n *= 1024;
+	}
+	*size = n;
+	return 0;
+}
+
+int
 user_ids(const char *name, uid_t *uid, gid_t *gid)
 {
 	unsigned long n;

@@ -33,6 +33,8 @@ int	fd_null(void);	/* 0, 1 and 2 become /dev/null: 0 or -1 */
 /* Waits for the end of a child, which is killed at that time (mono) or when it
  * is stopped: its status, or -1. */
 int	child_wait(pid_t, double until);
+/* A number of bytes up to most, with k, M or G behind it: 0 or -1. */
+int	size_parse(const char *, unsigned long most, unsigned long *);
 /* The ids of a user, given by name or number: 0; or -1 and errno is 0 if there
  * is no such user, else nobody knows now. */
 int	user_ids(const char *name, uid_t *, gid_t *);

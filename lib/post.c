@@ -28,6 +28,7 @@
  */
 #include "post.h"
 #include "agent.h"
+#include "path.h"
 #include <sys/times.h>
 #ifndef NO_TCP
 #include <sys/socket.h>
@@ -86,19 +87,19 @@ chance(unsigned long v[2])
 		v[i & 1] ^= (unsigned long)b[i] << i / 2 * 8;
 }
 
-/* Makes a file of a new name in the directory: a descriptor, or -1. */
-static int
-make(struct post *p, const char *dir, const char *tag)
+int
+post_make(char *path, size_t size, const char *dir, const char *tag)
 {
 	unsigned long v[2];
 	int i, fd = -1;
 
 	for (i = 0; fd < 0 && i < TRIES; i++) {
 		chance(v);
-		text_fmt(p->path, sizeof(p->path), "%s/%s/%s:%ld.%lu%010lu",
-		    p->po, dir, tag, (long)getpid(), v[0], v[1]);
-		fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-		    0600);
+		errno = ENAMETOOLONG;
+		if (text_fmt(path, size, "%s/%s:%ld.%lu%010lu", dir, tag,
+		    (long)getpid(), v[0], v[1]) < 0)
+			break;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
@@ -135,10 +136,12 @@ post_open(struct post *p, const char *po, const char *tag)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	fd = make(p, "private", tag);
+	fd = post_make(p->path, sizeof(p->path), path_in(po, "private"),
+	    tag);
 	if (fd < 0 && (errno == EACCES || errno == EPERM || errno == ENOENT)) {
 		all = 1;
-		fd = make(p, "public", tag);
+		fd = post_make(p->path, sizeof(p->path), path_in(po, "public"),
+		    tag);
 	}
 	if (fd < 0)
 		return -1;

@@ -16,6 +16,9 @@ struct post {
 
 /* Is public/ or router/ open to its group and closed to all others? */
 int	post_closed(const struct stat *dir);
+/* Makes a file in this directory with a name that nobody can guess: a
+ * descriptor, or -1 with errno. */
+int	post_make(char *path, size_t size, const char *dir, const char *tag);
 /* Begins a file in po/private, or in po/public if we may not write there; tag
  * names the writer in a few letters.  0, or -1 with errno. */
 int	post_open(struct post *, const char *po, const char *tag);

@@ -354,36 +354,6 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 
 /* ---- lines ----------------------------------------------------------- */
 
-/* A number of bytes, with k, M or G behind it: 0 or -1. */
-static int
-size_parse(const char *s, unsigned long *value)
-{
-	static const char units[] = "kmg";
-	const char *unit = units;
-	unsigned long n = 0;
-	int up;
-
-	if (!isdigit((unsigned char)*s))
-		return -1;
-	for (; isdigit((unsigned char)*s); s++) {
-		if (n > (ULONG_MAX - 9) / 10)
-			return -1;
-		n = n * 10 + (unsigned long)(*s - '0');
-	}
-	if (*s != '\0') {
-		unit = strchr(units, tolower((unsigned char)*s));
-		if (unit == NULL || s[1] != '\0')
-			return -1;
-		for (up = (int)(unit - units); up >= 0; up--) {
-			if (n > ULONG_MAX / 1024)
-				return -1;
-			n *= 1024;
-		}
-	}
-	*value = n;
-	return 0;
-}
-
 /* NULL, or what is wrong with it. */
 static const char *
 set_param(struct routes *t, const char *name, const char *value)
@@ -405,7 +375,7 @@ set_param(struct routes *t, const char *name, const char *value)
 	else if (strcmp(name, "postbytes") == 0)
 		to = &t->postbytes;
 	else if (strcmp(name, "workers") == 0)
-		return size_parse(value, &t->workers) == 0 &&
+		return size_parse(value, ULONG_MAX, &t->workers) == 0 &&
 		    t->workers > 0 && t->workers <= WORKERS_MOST ? NULL :
 		    "the number of workers is 1 to 64";
 	else if (strcmp(name, "postmanage") == 0)
@@ -417,7 +387,7 @@ set_param(struct routes *t, const char *name, const char *value)
 		    "PARAMnetworks, PARAMpostbytes, PARAMpostmanage, "
 		    "PARAMuucpname and PARAMworkers";
 	}
-	return size_parse(value, to) == 0 ? NULL :
+	return size_parse(value, ULONG_MAX, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
 }
 

@@ -528,7 +528,7 @@ open_box(struct mail *m)
 static int
 open_locked(struct mail *m)
 {
-	struct stat st, opened;
+	struct stat st;
 	int i;
 
 	for (i = 0; i < REOPENS; i++) {
@@ -543,8 +543,8 @@ open_locked(struct mail *m)
 				return box_refuse(m, "is in use");
 			}
 		}
-		if (lstat(m->box, &st) == 0 && fstat(m->fd, &opened) == 0 &&
-		    same_file(&st, &opened) && opened.st_nlink == 1)
+		if (fstat(m->fd, &st) == 0 && st.st_nlink == 1 &&
+		    !is_replaced(m->fd, m->box))
 			return 0;
 		close(m->fd);
 	}

@@ -260,8 +260,8 @@ lib_read_only(const struct lib_job *job)
 	if (fd < 0)
 		return -1;
 	errno = EAGAIN;
-	bad = fstat(job->ctl, &ours) < 0 || st.st_ino != ours.st_ino ||
-	    st.st_dev != ours.st_dev || dup2(fd, job->ctl) < 0;
+	bad = fstat(job->ctl, &ours) < 0 || !same_file(&st, &ours) ||
+	    dup2(fd, job->ctl) < 0;
 	close(fd);
 	return bad ? -1 : 0;
 }

@@ -55,7 +55,7 @@ static struct {
 	int	as_root;	/* -0: files and programs in root's name too */
 	long	wait;		/* seconds for all locks of a job */
 	long	limit;		/* seconds for a program */
-	long	size;		/* bytes that a box may have, 0: any */
+	unsigned long size;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
 #define UNDO_LIMIT	10.0	/* seconds to take half a message back */
@@ -739,24 +739,6 @@ check_form(void)
 	}
 }
 
-/* Bytes, or with k or M behind them. */
-static int
-parse_size(const char *s)
-{
-	const char *end;
-	unsigned long n = num_of(s, &end), unit = 1;
-
-	if (*end == 'k' || *end == 'K')
-		unit = 1024;
-	else if (*end == 'M')
-		unit = 1024UL * 1024;
-	if (end == s || end - s > 9 || *(end + (unit > 1)) != '\0' ||
-	    n > LONG_MAX / unit)
-		return -1;
-	opt.size = (long)(n * unit);
-	return 0;
-}
-
 static void
 find_dir(void)
 {
@@ -787,7 +769,7 @@ main(int argc, char **argv)
 		case 'f': opt.form = optarg; break;
 		case 'h': host = optarg; break;
 		case 'm':
-			if (parse_size(optarg) < 0)
+			if (size_parse(optarg, LONG_MAX, &opt.size) < 0)
 				usage();
 			break;
 		case 'n': opt.names = 1; break;

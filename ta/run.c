@@ -22,11 +22,11 @@
  * The callers know what an exit code means for a recipient.
  */
 #include "run.h"
+#include "../lib/post.h"
 #include <sys/wait.h>
 #include <signal.h>
 
 #define READ_SIZE	4096	/* bytes read at once from the program */
-#define NAMES		1000	/* names tried for the file, at most */
 #define KILL_DELAY	5.0	/* seconds from SIGTERM to SIGKILL */
 #define NAP_LEAST	0.01	/* seconds between checks of the process, */
 #define NAP_MOST	0.5	/* when nothing else wakes us */
@@ -60,32 +60,6 @@ run_tmp(void)
 	return dir != NULL && *dir != '\0' ? dir : "/tmp";
 }
 
-/* A file without a name, for reading and writing: its descriptor, or -1 with
- * errno.  The name that it has for a moment is random, so that other users of
- * the directory cannot take it before. */
-static int
-nameless(void)
-{
-	char path[1000];
-	struct timeval tv;
-	int fd = -1, i;
-
-	gettimeofday(&tv, NULL);
-	rnd_seed((unsigned long)tv.tv_sec * 1000003 +
-	    (unsigned long)tv.tv_usec * 4099 + (unsigned long)getpid());
-	for (i = 0; i < NAMES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
-		if (text_fmt(path, sizeof(path), "%s/run%lu", run_tmp(),
-		    rnd(ULONG_MAX)) < 0) {
-			errno = ENAMETOOLONG;
-			return -1;
-		}
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-	}
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
 static int
 put(void *job, const char *s, size_t n)
 {
@@ -101,11 +75,13 @@ put(void *job, const char *s, size_t n)
 static int
 copy(struct job *j)
 {
-	int fd = nameless();
+	char path[1000];
+	int fd = post_make(path, sizeof(path), run_tmp(), "run");
 
 	j->run->uncopied = 1;
 	if (fd < 0)
 		return -1;
+	unlink(path);
 	if (fd_cloexec(fd) < 0 || (j->copy = fdopen(fd, "w+")) == NULL) {
 		close(fd);
 		return -1;
