@@ -91,6 +91,12 @@ memory(struct reader *r)
 }
 
 static int
+bad_number(struct reader *r)
+{
+	return wrong(r, "a number is not understood%s", "");
+}
+
+static int
 get(struct reader *r)
 {
 	int c = r->ahead;
@@ -156,7 +162,7 @@ number(struct reader *r, const char *ends)
 	if (c < 0)
 		return cut(r);
 	if (c == '\0' || strchr(ends, c) == NULL || digits == 0)
-		return wrong(r, "a number is not understood%s", "");
+		return bad_number(r);
 	return n;
 }
 
@@ -164,15 +170,27 @@ number(struct reader *r, const char *ends)
 static int
 number_in(const char *s, int *n)
 {
-	const char *end;
 	int minus = *s == '-';
-	unsigned long u = num_of(s + minus, &end);
+	unsigned long u;
 
-	if (end == s + minus || *end != '\0' || end - s > 10 + minus ||
-	    u > (unsigned long)NUM_MOST)
+	if (num_upto(s + minus, NUM_MOST, &u, NULL) < 0)
 		return -1;
 	*n = minus ? -(int)u : (int)u;
 	return 0;
+}
+
+/* Up to 15 digits, or "-" where there may be none: 0 or -1. */
+static int
+count_in(const char *s, int or_none, double *n)
+{
+	int digits;
+
+	*n = MQ_UNKNOWN;
+	if (or_none && strcmp(s, "-") == 0)
+		return 0;
+	for (*n = digits = 0; *s >= '0' && *s <= '9' && digits < 15; digits++)
+		*n = *n * 10 + (*s++ - '0');
+	return digits > 0 && *s == '\0' ? 0 : -1;
 }
 
 static int
@@ -381,13 +399,23 @@ vertex(struct reader *r)
 	return n > 0 && offsets(r, n) < 0 ? -1 : rest(r, j);
 }
 
+/* The vertex with this number, or NULL. */
+static struct mq_job *
+job_named(struct reader *r, const char *qid)
+{
+	int n;
+
+	return number_in(qid, &n) < 0 || n < 0 ? NULL :
+	    mq_job_by_qid(r->q, (unsigned long)n);
+}
+
 /* One line of a list has been read up to its TAB; the numbers follow. */
 static int
 members(struct reader *r, const char *channel, const char *host)
 {
 	struct mq_queue *q = r->q;
 	struct mq_job *j;
-	int end, qid;
+	int end;
 
 	if (expect(r, ">") < 0)
 		return -1;
@@ -395,8 +423,7 @@ members(struct reader *r, const char *channel, const char *host)
 		end = field(r, ">");
 		if (end < 0)
 			return -1;
-		j = number_in(r->tok, &qid) < 0 || qid < 0 ? NULL :
-		    mq_job_by_qid(q, (unsigned long)qid);
+		j = job_named(r, r->tok);
 		if (j == NULL)
 			return wrong(r, "there is no vertex \"%.20s\"",
 			    r->tok);
@@ -511,8 +538,8 @@ static int
 report(struct reader *r)
 {
 	static const char last[] = "Msgs in ", stored[] = " stored ";
-	const char *p;
-	int ended = 0, n;
+	const char *p, *end;
+	int ended = 0;
 
 	for (;;) {
 		if (ended && at_end(r))
@@ -530,54 +557,87 @@ report(struct reader *r)
 		p = strstr(r->tok, stored);
 		if (p == NULL)
 			return wrong(r, "it is not understood%s", "");
-		r->q->stored = 0;
-		for (p += sizeof(stored) - 1, n = 0; *p >= '0' && *p <= '9' &&
-		    n < 15; p++, n++)
-			r->q->stored = r->q->stored * 10 + (*p - '0');
-		if (n == 0)
+		r->q->stored = (double)num_of(p + sizeof(stored) - 1, &end);
+		if (end == p + sizeof(stored) - 1)
 			return wrong(r, "it is not understood%s", "");
 	}
 }
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* Cuts tok into at most n fields at its TABs: 0, or -1 when there are more, or
- * less than least.  A field that an older scheduler does not write is "-". */
+/* Cuts tok at its TABs into n fields, or the old number of fields, to which "-"
+ * is added: 0, or -1 if it has another number. */
 static int
-split_old(struct reader *r, char **f, int n, int least)
+split(struct reader *r, char **f, int n, int old)
 {
 	static char none[] = "-";
 	char *p = r->tok;
-	int i;
+	int i, have;
 
-	for (i = 0; i < n; i++) {
-		if (p == NULL && i < least)
-			break;
-		f[i] = p != NULL ? p : none;
-		if (p != NULL && (p = strchr(p, '\t')) != NULL)
+	for (have = 0; p != NULL && have < n; have++) {
+		f[have] = p;
+		p = strchr(p, '\t');
+		if (p != NULL)
 			*p++ = '\0';
 	}
-	return i == n && p == NULL ? 0 :
+	for (i = have; i < n; i++)
+		f[i] = none;
+	return p == NULL && (have == n || have == old) ? 0 :
 	    wrong(r, "a fact has too few or too many fields%s", "");
 }
 
 static int
-split(struct reader *r, char **f, int n)
+fact_office(struct reader *r, char **f)
 {
-	return split_old(r, f, n, n);
+	return text_fmt(r->q->postoffice, sizeof(r->q->postoffice), "%s",
+	    f[1]) == 0 ? 0 : wrong(r, "the path is too long%s", "");
 }
 
 static int
-fact_message(struct reader *r)
+fact_uptime(struct reader *r, char **f)
+{
+	return number_in(f[2], &r->q->uptime) < 0 ? bad_number(r) : 0;
+}
+
+static int
+fact_hold(struct reader *r, char **f)
+{
+	return mq_note(r->q, strcmp(f[1], "address") == 0 ? MQ_HOLD_ADDRESS :
+	    MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ? memory(r) : 0;
+}
+
+/* A number, and an age or "-". */
+static int
+fact_evicted(struct reader *r, char **f)
+{
+	struct mq_queue *q = r->q;
+
+	if (number_in(f[1], &q->evicted) < 0 || q->evicted < 0 ||
+	    (strcmp(f[2], "-") != 0 && (number_in(f[2], &q->evicted_age) < 0 ||
+	    q->evicted_age < 0)))
+		return bad_number(r);
+	return 0;
+}
+
+static int
+fact_totals(struct reader *r, char **f)
+{
+	int i;
+
+	for (i = 0; i < MQ_TOTALS; i++)
+		if (count_in(f[i + 1], 0, &r->q->totals[i]) < 0)
+			return bad_number(r);
+	return 0;
+}
+
+static int
+fact_message(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	const char *p;
-	char *f[7];
 	int n;
 
-	if (split_old(r, f, 7, 6) < 0)
-		return -1;
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
 	m = mq_msg(q, f[1], 1);
@@ -589,16 +649,13 @@ fact_message(struct reader *r)
 	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
 		return wrong(r, "\"%.60s\" is no age", f[2]);
 	/* an older scheduler counts recipients that are on disk alone */
+	n = 0;
 	if (strcmp(f[6], "-") != 0 && (number_in(f[6], &n) < 0 || n < 0))
-		return wrong(r, "a number is not understood%s", "");
-	if (strcmp(f[6], "-") != 0 && n > 0 && m->first == 0)
+		return bad_number(r);
+	if (n > 0 && m->first == 0)
 		m->skipped = "its recipients are on disk";
-	m->size = 0;
-	for (p = f[3], n = 0; *p >= '0' && *p <= '9' && n < 15; p++, n++)
-		m->size = m->size * 10 + (*p - '0');
-	if (strcmp(f[3], "-1") == 0)
-		m->size = -1;
-	else if (n == 0 || *p != '\0')
+	m->size = -1;
+	if (strcmp(f[3], "-1") != 0 && count_in(f[3], 0, &m->size) < 0)
 		return wrong(r, "\"%.60s\" is no size", f[3]);
 	m->held = m->over = 0;
 	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
@@ -627,16 +684,11 @@ state_of(const char *s)
 }
 
 static int
-fact_job(struct reader *r)
+fact_job(struct reader *r, char **f)
 {
-	struct mq_job *j;
-	char *f[8];
-	int qid, state;
+	struct mq_job *j = job_named(r, f[1]);
+	int state;
 
-	if (split(r, f, 8) < 0)
-		return -1;
-	j = number_in(f[1], &qid) < 0 || qid < 0 ? NULL :
-	    mq_job_by_qid(r->q, (unsigned long)qid);
 	if (j == NULL || j->known)
 		return wrong(r, "vertex %.20s is there twice, or is not there",
 		    f[1]);
@@ -650,22 +702,17 @@ fact_job(struct reader *r)
 	    (strcmp(f[4], "-") != 0 && number_in(f[4], &j->expires) < 0) ||
 	    number_in(f[5], &j->tries) < 0 || j->tries < 0 ||
 	    number_in(f[6], &j->pid) < 0 || j->pid < 0)
-		return wrong(r, "a number is not understood%s", "");
+		return bad_number(r);
 	j->what = mq_keep(r->q, f[7]);
 	return j->what == NULL ? memory(r) : 0;
 }
 
 static int
-fact_rcpt(struct reader *r)
+fact_rcpt(struct reader *r, char **f)
 {
-	struct mq_job *j;
-	char *f[4];
-	int qid, off;
+	struct mq_job *j = job_named(r, f[1]);
+	int off;
 
-	if (split(r, f, 4) < 0)
-		return -1;
-	j = number_in(f[1], &qid) < 0 || qid < 0 ? NULL :
-	    mq_job_by_qid(r->q, (unsigned long)qid);
 	if (j == NULL || number_in(f[2], &off) < 0 || off < 0)
 		return wrong(r, "there is no vertex or recipient \"%.20s\"",
 		    j == NULL ? f[1] : f[2]);
@@ -673,45 +720,25 @@ fact_rcpt(struct reader *r)
 	    memory(r) : 0;
 }
 
-#define DEST_OLD	11	/* fields of a destination, once */
-#define DEST_FIELDS	17	/* ... and now */
-
-/* Digits, or "-" where there may be none: 0 or -1. */
-static int
-count_in(const char *s, int or_none, double *n)
-{
-	int digits;
-
-	*n = MQ_UNKNOWN;
-	if (or_none && strcmp(s, "-") == 0)
-		return 0;
-	for (*n = digits = 0; *s >= '0' && *s <= '9' && digits < 15; digits++)
-		*n = *n * 10 + (*s++ - '0');
-	return digits > 0 && *s == '\0' ? 0 : -1;
-}
-
-/* Reads the fields of a destination, and later ones if they are there: 0 or
- * -1. */
-static int
-dest_numbers(struct reader *r, char **f, int n, struct mq_known *k)
-{
-	k->idle = k->cohorts = k->unused = k->ready = k->waiting = k->tries =
-	    MQ_UNKNOWN;
-	if (count_in(f[3], 0, &k->window) < 0 ||
-	    count_in(f[4], 0, &k->limit) < 0 ||
-	    count_in(f[5], 0, &k->agents) < 0 ||
-	    count_in(f[6], 0, &k->good) < 0 ||
-	    count_in(f[7], 0, &k->bad) < 0 ||
-	    count_in(f[8], 1, &k->dead) < 0 || (n > DEST_OLD && (
-	    count_in(f[11], 0, &k->idle) < 0 ||
-	    count_in(f[12], 0, &k->cohorts) < 0 ||
-	    count_in(f[13], 0, &k->unused) < 0 ||
-	    count_in(f[14], 1, &k->ready) < 0 ||
-	    count_in(f[15], 1, &k->waiting) < 0 ||
-	    count_in(f[16], 0, &k->tries) < 0)))
-		return wrong(r, "a number is not understood%s", "");
-	return 0;
-}
+/* The numbers of a destination by their fields: which may be none.  Those from
+ * field 11 on are newer. */
+static const struct {
+	int	field, or_none;
+	size_t	at;
+} dest_numbers[] = {
+	{ 3, 0, offsetof(struct mq_known, window) },
+	{ 4, 0, offsetof(struct mq_known, limit) },
+	{ 5, 0, offsetof(struct mq_known, agents) },
+	{ 6, 0, offsetof(struct mq_known, good) },
+	{ 7, 0, offsetof(struct mq_known, bad) },
+	{ 8, 1, offsetof(struct mq_known, dead) },
+	{ 11, 1, offsetof(struct mq_known, idle) },
+	{ 12, 1, offsetof(struct mq_known, cohorts) },
+	{ 13, 1, offsetof(struct mq_known, unused) },
+	{ 14, 1, offsetof(struct mq_known, ready) },
+	{ 15, 1, offsetof(struct mq_known, waiting) },
+	{ 16, 1, offsetof(struct mq_known, tries) }
+};
 
 /* Keeps the facts of a destination: 0 or -1. */
 static int
@@ -740,20 +767,17 @@ keep_dest(struct reader *r, char **f, const struct mq_known *what)
 
 /* A destination is kept, or becomes a line of the report. */
 static int
-fact_dest(struct reader *r)
+fact_dest(struct reader *r, char **f)
 {
 	static char line[MQ_TOKEN_MAX];	/* large for a stack */
-	char *f[DEST_FIELDS], *p;
 	struct mq_known k;
 	struct text t;
-	int n = 1;
+	size_t i;
 
-	for (p = r->tok; (p = strchr(p, '\t')) != NULL; p++)
-		n++;
-	if (n != DEST_OLD)
-		n = DEST_FIELDS;
-	if (split(r, f, n) < 0 || dest_numbers(r, f, n, &k) < 0)
-		return -1;
+	for (i = 0; i < sizeof(dest_numbers) / sizeof(*dest_numbers); i++)
+		if (count_in(f[dest_numbers[i].field], dest_numbers[i].or_none,
+		    (double *)(void *)((char *)&k + dest_numbers[i].at)) < 0)
+			return bad_number(r);
 	if (r->q->only_dests || r->q->with_dests)
 		return keep_dest(r, f, &k);
 	if (r->report == NULL)
@@ -775,14 +799,11 @@ fact_dest(struct reader *r)
 /* Reads a file that the scheduler cannot take in now; it becomes a message
  * without jobs.  0 or -1. */
 static int
-fact_skipped(struct reader *r)
+fact_skipped(struct reader *r, char **f)
 {
 	struct mq_msg *m;
-	char *f[4];
 	int next;
 
-	if (split(r, f, 4) < 0)
-		return -1;
 	if (strlen(f[1]) >= MQ_NAME_MAX || number_in(f[2], &next) < 0)
 		return wrong(r, "\"%.60s\" is no skipped file", f[1]);
 	m = mq_msg(r->q, f[1], 1);
@@ -792,75 +813,31 @@ fact_skipped(struct reader *r)
 	return 0;
 }
 
-/* A number, and an age or "-": 0 or -1. */
-static int
-numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
-{
-	*age = MQ_UNKNOWN;
-	if (number_in(s, n) == 0 && *n >= 0 && (strcmp(old, "-") == 0 ||
-	    (number_in(old, age) == 0 && *age >= 0)))
-		return 0;
-	return wrong(r, "a number is not understood%s", "");
-}
-
-static int
-fact_totals(struct reader *r)
-{
-	char *f[MQ_TOTALS + 1];
-	int i;
-
-	if (split(r, f, MQ_TOTALS + 1) < 0)
-		return -1;
-	for (i = 0; i < MQ_TOTALS; i++)
-		if (count_in(f[i + 1], 0, &r->q->totals[i]) < 0)
-			return wrong(r, "a number is not understood%s", "");
-	return 0;
-}
+/* Facts by their letters: the number of fields, and that of older schedulers;
+ * NULL: it is passed over. */
+static const struct {
+	int	letter, n, old;
+	int	(*take)(struct reader *, char **);
+} kinds[] = {
+	{ 'a', 0, 0, NULL }, { 'c', MQ_TOTALS + 1, MQ_TOTALS + 1, fact_totals },
+	{ 'd', 17, 11, fact_dest }, { 'e', 3, 2, fact_evicted },
+	{ 'h', 3, 3, fact_hold }, { 'm', 7, 6, fact_message },
+	{ 'p', 2, 2, fact_office }, { 'r', 4, 4, fact_rcpt },
+	{ 's', 4, 4, fact_skipped }, { 't', 3, 3, fact_uptime },
+	{ 'u', 0, 0, NULL }, { 'v', 8, 8, fact_job }, { 'w', 0, 0, NULL }
+};
 
 static int
 fact(struct reader *r)
 {
-	char *f[3];
+	char *f[17];
+	size_t i;
 
-	switch (r->tok[0]) {
-	case 'p':
-		if (split(r, f, 2) < 0)
-			return -1;
-		if (text_fmt(r->q->postoffice, sizeof(r->q->postoffice),
-		    "%s", f[1]) < 0)
-			return wrong(r, "the path is too long%s", "");
-		return 0;
-	case 't':
-		if (split(r, f, 3) < 0)
-			return -1;
-		return number_in(f[2], &r->q->uptime) == 0 ? 0 :
-		    wrong(r, "a number is not understood%s", "");
-	case 'a':
-	case 'u':
-	case 'w':
-		return 0;	/* counts of an older scheduler */
-	case 'c':
-		return fact_totals(r);
-	case 'h':
-		if (split(r, f, 3) < 0)
-			return -1;
-		return mq_note(r->q, strcmp(f[1], "address") == 0 ?
-		    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
-		    memory(r) : 0;
-	case 'd':
-		return fact_dest(r);
-	case 'e':
-		return split_old(r, f, 3, 2) < 0 ? -1 : numbers(r, f[1],
-		    &r->q->evicted, f[2], &r->q->evicted_age);
-	case 'm':
-		return fact_message(r);
-	case 'r':
-		return fact_rcpt(r);
-	case 's':
-		return fact_skipped(r);
-	case 'v':
-		return fact_job(r);
-	}
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].letter == r->tok[0])
+			return kinds[i].take == NULL ? 0 :
+			    split(r, f, kinds[i].n, kinds[i].old) < 0 ? -1 :
+			    kinds[i].take(r, f);
 	return wrong(r, "\"%.60s\" is not understood", r->tok);
 }
 
