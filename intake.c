@@ -428,7 +428,7 @@ due_if_forgotten(const struct message *m, double *until)
 
 	*until = NEVER;
 	if (m->held || m->untagged || m->nfed > 0 ||
-	    msg_late_at(m) <= now.mono)
+	    q_late_at(m) <= now.mono)
 		return STAYS;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_HELD)		/* for a command */
@@ -454,7 +454,7 @@ due_if_forgotten(const struct message *m, double *until)
 static void
 forget(struct message *m)
 {
-	double until, late = msg_late_at(m), at = due_if_forgotten(m, &until);
+	double until, late = q_late_at(m), at = due_if_forgotten(m, &until);
 	int lost;
 
 	if (at == STAYS)

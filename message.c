@@ -1,9 +1,6 @@
 /*
- * message.c - messages in core: memory, reasons of recipients, warnings, and
- * lines in the log.
- *
- * Reasons, warnings and lines are in one module, because a reason is kept in
- * core until it is written into the log or the control file.
+ * message.c - messages in core: memory, reasons of recipients, and lines in the
+ * log.
  *
  * Memory.  Most messages have one recipient, are delivered at the first try and
  * cause no DSN.  Such a message is a single piece of memory: the message, with
@@ -28,13 +25,6 @@
  * reason, and never shows that of another recipient.  The reason of a host or a
  * ring is a copy (reason_copy).  A message that is forgotten loses its reasons.
  *
- * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
- * reporttimes the scheduler writes into the control file what the agent needs:
- * a line for each vertex, with the number of warnings that are due by now, the
- * time at which it expires and the reasons of its recipients (ctlfile.c).  The
- * agent decides who gets a warning, and then sets the delay fields of all these
- * recipients to that number; a message that is loaded starts with them.
- *
  * Costs: O(recipients) to drop the finished ones; O(log recipients) to find
  * one; O(length) for a reason, by a hash; else O(1).  Of the states of a
  * vertex, this module sets NEW.
@@ -52,14 +42,6 @@ msg_find(unsigned long num, const struct message *after)
 	    hash_next(&after->link);
 
 	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-void
-msg_due_by(struct message *m, double at)
-{
-	if (at < NEVER && (m->due.pos == 0 ||
-	    at < heap_when(&q.expire, &m->due)))
-		heap_set(&q.expire, &m->due, at);
 }
 
 void
@@ -392,108 +374,6 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	    msg_id(v->msg), (unsigned long)r->off,
 	    v->thread->ring->chan->name, v->thread->host,
 	    who_is(v, r->off, NULL), reason);
-}
-
-/* ---- warnings ---------------------------------------------------------- */
-
-#define CHECK_AGAIN	2	/* seconds until a message with a vertex that
-				 * was not tried is checked again */
-#define TRIED_BY	60	/* ... in core after which a warning waits for
-				 * no try */
-
-/* The age at which the next warning on the vertex is due, seconds; LONG_MAX:
- * never. */
-static long
-late_age(const struct vertex *v)
-{
-	const struct setting *s;
-
-	if (v->state == V_DONE)
-		return LONG_MAX;
-	s = &v->thread->ring->conf->v;
-	return v->warned < s->reports.n && (s->delayreport || v->msg->asked) ?
-	    s->reports.at[v->warned] : LONG_MAX;
-}
-
-/* After a start old mail is tried first, so that a warning can give a reason.
- */
-double
-msg_late_at(const struct message *m)
-{
-	long age, next = LONG_MAX;
-	const struct vertex *v;
-	int fresh = 0;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		age = late_age(v);
-		next = age < next ? age : next;
-		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
-		    v->tries == 0 && v->thread->tries == 0;
-	}
-	if (next == LONG_MAX)
-		return NEVER;
-	return fresh && NOW < m->since + TRIED_BY ? now.mono + CHECK_AGAIN :
-	    (double)m->born + next;
-}
-
-/* Adds the reasons of the recipients, or that of their host: of the first one,
- * and of each one with another reason than the one before.  Those for which
- * there is no room have none.  Returns the first recipient, or NULL. */
-static const struct rcpt *
-add_reasons(struct text *t, const struct vertex *v)
-{
-	const struct thread *host = v->thread;
-	const struct rcpt *r, *first = NULL, *last = NULL;
-
-	for (r = v->r; r < v->r + v->nr; r++) {
-		if (r->state != RC_PENDING ||
-		    (last != NULL && last->why == r->why))
-			continue;
-		if (last == NULL)
-			first = r;
-		else
-			text_add(t, "\1%lu ", (unsigned long)r->off);
-		last = r;
-		if (t->len + REASON_MOST + 20 > t->size)
-			break;
-		text_add(t, "%s", r->why != NULL ? r->why :
-		    host->tries > 0 && host->reason != NULL ? host->reason :
-		    "");
-	}
-	return first;
-}
-
-int
-msg_write_delays(struct message *m)
-{
-	long age = msg_age(m), born = now.wall - age;
-	const struct setting *s;
-	const struct rcpt *r;
-	struct vertex *v;
-	struct text f, t;
-	char fields[60], why[3000];
-	int times;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (late_age(v) > age)
-			continue;
-		s = &v->thread->ring->conf->v;
-		for (times = v->warned; times < s->reports.n &&
-		    s->reports.at[times] <= age; )
-			times++;
-		text_init(&f, fields, sizeof(fields));
-		text_add(&f, "\1delayed\1\1%d%s\1", times, s->delayreport ?
-		    " all" : "");
-		if (s->expiry > 0 && born >= SANE_WALL)
-			text_add(&f, "%ld", born + s->expiry);
-		text_init(&t, why, sizeof(why));
-		r = add_reasons(&t, v);
-		if (r != NULL && ctl_diag(m->name, r->off, fields, "", why, 0)
-		    < 0)
-			return -1;
-		v->warned = times;
-	}
-	return 0;
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */

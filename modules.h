@@ -134,8 +134,6 @@ int	held_set(int address, const char *text, int on);
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* Its timer is due then, mono, at the latest; NEVER: it may be any time. */
-void	msg_due_by(struct message *, double at);
 /* The message counts for this channel, NULL: for none. */
 void	msg_count_in(struct message *, struct chan *);
 /* Its vertices, one after the other; NULL at the end. */
@@ -162,11 +160,6 @@ void	reason_all(const struct vertex *, struct text *);
 /* The recipient of the vertex was deferred for this reason; "": none was given,
  * and it keeps the one before.  A text that core cannot keep is logged. */
 void	msg_reason(const struct vertex *, struct rcpt *, const char *);
-/* When a warning of its delay may be due, mono; NEVER: never. */
-double	msg_late_at(const struct message *);
-/* Writes a line into its file for each vertex with a warning due: 0; -1 when
- * that cannot be done now. */
-int	msg_write_delays(struct message *);
 /* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
  * Good until the next call. */
 const char *msg_id(const struct message *);
@@ -320,6 +313,8 @@ void	q_hold(struct message *, int on);
  * when it is one of many (later) and follows in a later pass; -1 when the disk
  * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
+/* When a warning of its delay may be due, mono; NEVER: it needs none. */
+double	q_late_at(const struct message *);
 /* Expires what is due of the message, and sets its timer again. */
 void	q_recheck(struct message *);
 /* A report line of the agent: NULL; or the reason why it is refused, and then

@@ -39,6 +39,13 @@
  *			PARAMglobal-report-interval after the first of them
  *	delay		warnings, at the ages in reporttimes
  *
+ * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
+ * reporttimes the scheduler writes into the control file what the agent needs:
+ * a line for each vertex, with the number of warnings that are due by now, the
+ * time at which it expires and the reasons of its recipients (ctlfile.c).  The
+ * agent decides who gets a warning, and then sets the delay fields of all these
+ * recipients to that number; a message that is loaded starts with them.
+ *
  * Expiry.  A message has one timer, for the earliest time at which a vertex of
  * it can expire, or a warning is due.  By this timer a message that
  * is over gets another try when its files could not be removed, and vertices
@@ -76,6 +83,15 @@ static struct message *done;	/* to be swept, linked by swept */
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 static int work = WORK;		/* left in this pass */
+
+/* Its timer is due then, mono, at the latest; NEVER: it may be any time. */
+static void
+due_by(struct message *m, double at)
+{
+	if (at < NEVER && (m->due.pos == 0 ||
+	    at < heap_when(&q.expire, &m->due)))
+		heap_set(&q.expire, &m->due, at);
+}
 
 /* ---- recipients on disk ----------------------------------------------- */
 
@@ -445,6 +461,108 @@ vertex_timer(struct vertex *v)
 	return NEVER;
 }
 
+/* ---- warnings ---------------------------------------------------------- */
+
+#define CHECK_AGAIN	2	/* seconds until a message with a vertex that
+				 * was not tried is checked again */
+#define TRIED_BY	60	/* ... in core after which a warning waits for
+				 * no try */
+
+/* The age at which the next warning on the vertex is due, seconds; LONG_MAX:
+ * never. */
+static long
+late_age(const struct vertex *v)
+{
+	const struct setting *s;
+
+	if (v->state == V_DONE)
+		return LONG_MAX;
+	s = &v->thread->ring->conf->v;
+	return v->warned < s->reports.n && (s->delayreport || v->msg->asked) ?
+	    s->reports.at[v->warned] : LONG_MAX;
+}
+
+/* After a start old mail is tried first, so that a warning can give a reason.
+ */
+double
+q_late_at(const struct message *m)
+{
+	long age, next = LONG_MAX;
+	const struct vertex *v;
+	int fresh = 0;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		age = late_age(v);
+		next = age < next ? age : next;
+		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
+		    v->tries == 0 && v->thread->tries == 0;
+	}
+	if (next == LONG_MAX)
+		return NEVER;
+	return fresh && NOW < m->since + TRIED_BY ? now.mono + CHECK_AGAIN :
+	    (double)m->born + next;
+}
+
+/* Adds the reasons of the recipients, or that of their host: of the first one,
+ * and of each one with another reason than the one before.  Those for which
+ * there is no room have none.  Returns the first recipient, or NULL. */
+static const struct rcpt *
+add_reasons(struct text *t, const struct vertex *v)
+{
+	const struct thread *host = v->thread;
+	const struct rcpt *r, *first = NULL, *last = NULL;
+
+	for (r = v->r; r < v->r + v->nr; r++) {
+		if (r->state != RC_PENDING ||
+		    (last != NULL && last->why == r->why))
+			continue;
+		if (last == NULL)
+			first = r;
+		else
+			text_add(t, "\1%lu ", (unsigned long)r->off);
+		last = r;
+		if (t->len + REASON_MOST + 20 > t->size)
+			break;
+		text_add(t, "%s", r->why != NULL ? r->why :
+		    host->tries > 0 && host->reason != NULL ? host->reason :
+		    "");
+	}
+	return first;
+}
+
+static int
+write_delays(struct message *m)
+{
+	long age = msg_age(m), born = now.wall - age;
+	const struct setting *s;
+	const struct rcpt *r;
+	struct vertex *v;
+	struct text f, t;
+	char fields[60], why[3000];
+	int times;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (late_age(v) > age)
+			continue;
+		s = &v->thread->ring->conf->v;
+		for (times = v->warned; times < s->reports.n &&
+		    s->reports.at[times] <= age; )
+			times++;
+		text_init(&f, fields, sizeof(fields));
+		text_add(&f, "\1delayed\1\1%d%s\1", times, s->delayreport ?
+		    " all" : "");
+		if (s->expiry > 0 && born >= SANE_WALL)
+			text_add(&f, "%ld", born + s->expiry);
+		text_init(&t, why, sizeof(why));
+		r = add_reasons(&t, v);
+		if (r != NULL && ctl_diag(m->name, r->off, fields, "", why, 0)
+		    < 0)
+			return -1;
+		v->warned = times;
+	}
+	return 0;
+}
+
 /* ---- the timer of a message ------------------------------------------- */
 
 /* Makes the job for warnings that are due: when the next one is, mono. */
@@ -454,7 +572,7 @@ warn(struct message *m)
 	if (add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
 	work--;
-	return msg_write_delays(m) < 0 ? now.mono + DISK_AGAIN : msg_late_at(m);
+	return write_delays(m) < 0 ? now.mono + DISK_AGAIN : q_late_at(m);
 }
 
 void
@@ -477,9 +595,9 @@ q_recheck(struct message *m)
 		next = now.mono;	/* the others follow in a later pass */
 	else if (!tag_all(m) && !drop_gone(m) && next > now.mono + DISK_AGAIN)
 		next = now.mono + DISK_AGAIN;
-	at = msg_late_at(m);
+	at = q_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
-	msg_due_by(m, at < next ? at : next);
+	due_by(m, at < next ? at : next);
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -539,7 +657,7 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 		return do_cancel(v);
 	if (v->state != V_HELD)
 		th_put(v, 1, 0);	/* no agent gets it meanwhile */
-	msg_due_by(v->msg, now.mono);
+	due_by(v->msg, now.mono);
 	return 2;
 }
 
@@ -828,7 +946,7 @@ settle(struct vertex *v)
 		m->untagged = 1;	/* its files are removed now */
 	} else if (!tag_finished(v)) {
 		m->untagged = 1;
-		msg_due_by(m, now.mono + DISK_AGAIN);
+		due_by(m, now.mono + DISK_AGAIN);
 	}
 }
 
@@ -901,7 +1019,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	msg_due_by(m, vertex_timer(v));	/* it may have expired by now */
+	due_by(m, vertex_timer(v));	/* it may have expired by now */
 }
 
 /* Was a recipient that is left deferred by a report? */
@@ -1026,7 +1144,7 @@ message_end(struct message *m)
 			msg_vertex_free(m->vertices);
 		msg_count_in(m, th_chan("dsn"));
 		if (add_dsn(m, m->failed ? "failure" : "success", 0) == 0)
-			msg_due_by(m, now.mono);	/* a pass feeds it */
+			due_by(m, now.mono);	/* a pass feeds it */
 		return;
 	}
 	if (m->held)
