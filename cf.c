@@ -239,10 +239,10 @@ static struct {
 	int	line, errors;
 	int	passing;	/* of the errors, those that may pass */
 	const char *word;	/* the current keyword or pattern, or "-" ... */
-	int	word_line;	/* ... and its line: errors name them */
+	int	word_line;	/* the line of that: errors name them */
 	const char *bare;	/* the last keyword of this line whose value has
 				 * no quotes, or NULL */
-	int	bare_told;	/* ... and an error was said of what follows */
+	int	bare_told;	/* an error was said of what follows */
 	struct config *config;
 	struct clause *at, **link;	/* the current clause, the list's end */
 	size_t	clauses;
@@ -720,7 +720,7 @@ set_value(const struct keyword *k, void *values, const char *s)
 		wrong("%.80s %s", s, bad);
 }
 
-/* ... and remembers how it was written. */
+/* Remembers how the value was written. */
 static void
 set_keyword(const struct keyword *k, struct setting *v, const char *s)
 {

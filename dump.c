@@ -60,8 +60,8 @@
 #include "scheduler.h"
 #include <signal.h>
 
-#define STUCK		60	/* seconds until a reader is given up ... */
-#define WANTED		2	/* ... when others may want his place */
+#define STUCK		60	/* seconds until a reader is given up */
+#define WANTED		2	/* the same, when others may want his place */
 #define FULL		8000	/* bytes that are written at once, or a few
 				 * more: a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
@@ -179,6 +179,9 @@ limit_of(const struct vertex *v)
 	    "maxta", "forkrate", "an agent that can be started" };
 	const struct thread *t = v->thread;
 
+	if (v->state == V_HELD)		/* until its tags, or those of a command
+					 * on many, are written */
+		return "disk";
 	if (fb_wait(t) > 0)
 		return "rate";
 	if (t->nstart > 0)	/* its agent is about to begin */
@@ -220,7 +223,8 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		w->state = "retry";
 	} else if (why == WHY_NOT) {
 		what = limit_of(v);
-		w->next = what != NULL && rate <= 0 ? -1 : rate;
+		w->next = what != NULL && (rate <= 0 || v->state == V_HELD) ?
+		    -1 : rate;
 		w->state = what != NULL ? "limit" : "next";
 	}
 	w->what = what != NULL ? what : "";

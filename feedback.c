@@ -55,7 +55,7 @@
 
 #define SLOP	1e-9		/* more than the rounding errors of a sum of
 				 * steps, less than a step */
-#define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
+#define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
 
 /* ---- the window -------------------------------------------------------- */

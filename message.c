@@ -291,7 +291,7 @@ msg_id(const struct message *m)
 {
 	static char words[4 * NAME_MAX_ + 100];
 	static unsigned long loaded;	/* that of the message in words, or 0 */
-	static struct spool_time at;	/* ... */
+	static struct spool_time at;	/* that of the message in words */
 	int err = errno;	/* that may be what is logged */
 	struct text t;
 

@@ -257,7 +257,7 @@ void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list, to end it.  The caller calls
  * th_update. */
 void	th_out(struct vertex *);
-/* ... and makes it HELD, on no list; or else WAIT until wakeup, mono; or READY
+/* Makes the vertex HELD, on no list; or else WAIT until wakeup, mono; or READY
  * if that is past. */
 void	th_put(struct vertex *, int held, double wakeup);
 /* Checks again whether its address is held: 1 when a hold ended. */

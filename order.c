@@ -99,7 +99,7 @@ struct job {
 	struct job *sibling, *back;	/* next and previous child */
 	unsigned level;		/* how deep it preempts, 0: not */
 	long	read;		/* recipients that have been READY */
-	long	chosen;		/* ... of these, given or no longer READY */
+	long	chosen;		/* of read, those given or no longer READY */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
 	long	used;		/* slots beyond those expected by its parent */
 };
@@ -172,7 +172,7 @@ go_behind(struct job *j)
 	go_home(j);
 }
 
-/* ... made when there is none; NULL without memory. */
+/* The vertex's job, made when there is none; NULL without memory. */
 static struct job *
 job_get(const struct vertex *v)
 {

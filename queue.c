@@ -122,8 +122,8 @@ tag_finished(struct vertex *v)
 	return all;
 }
 
-/* ... of all vertices of the message, which may go on then; those that agents
- * have follow at the end of their jobs. */
+/* The same for all vertices of the message, which may go on then; those that
+ * agents have follow at the end of their jobs. */
 static int
 tag_all(struct message *m)
 {
@@ -465,8 +465,8 @@ vertex_timer(struct vertex *v)
 
 #define CHECK_AGAIN	2	/* seconds until a message with a vertex that
 				 * was not tried is checked again */
-#define TRIED_BY	60	/* ... in core after which a warning waits for
-				 * no try */
+#define TRIED_BY	60	/* seconds in core after which a warning waits
+				 * for no try */
 
 /* The age at which the next warning on the vertex is due, seconds; LONG_MAX:
  * never. */
@@ -837,7 +837,8 @@ wants_success(const char *name, unsigned long off)
 
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
  * line to the scheduler, a failure gets one, and a success for which a DSN was
- * asked. */
+ * asked.  The line is not synced: what a power cut may take is a text, and the
+ * agent dsn does without. */
 static void
 finished(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *notary, const char *message)
@@ -852,7 +853,7 @@ finished(struct vertex *v, struct rcpt *r, const struct status *s,
 	if (line)
 		bad = ctl_diag(name, off, notary, failed ?
 		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
-		    now.wall) < 0 || ctl_sync(name) < 0;
+		    now.wall) < 0;
 	if (bad && failed) {
 		ctl_mark(name, off, ' ');	/* it is tried again */
 		deferral(v, r, HOST_GOOD, "cannot write the diagnostic");
@@ -860,7 +861,7 @@ finished(struct vertex *v, struct rcpt *r, const struct status *s,
 	}
 	v->host |= HOST_GOOD;
 	finish(v, r, s->state, s->word, message);
-	if (line)	/* the agent dsn does without a line */
+	if (line)
 		dsn_due(v->msg);
 }
 

@@ -568,8 +568,8 @@ reload(void)
 
 #define ENDING		1	/* the byte of the lock file that a scheduler
 				 * unlocks when it begins to end */
-#define WAIT_MOST	30	/* seconds to wait for one that ends, ... */
-#define WAIT_LEAST	2	/* ... or may have got the signal just now */
+#define WAIT_MOST	30	/* seconds to wait for one that ends */
+#define WAIT_LEAST	2	/* the same, if it may just have got a signal */
 
 static char pid_path[PATH_MAX_];
 static int lock_fd;	/* stays open: closing any descriptor of the file would
@@ -807,7 +807,7 @@ be_verbose(void)
 static struct {
 	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
-	int	killed;		/* ... has ended: they got a signal */
+	int	killed;		/* patience has ended: they got a signal */
 	double	files;		/* seconds until that of destinations is due */
 } state;
 

@@ -32,7 +32,7 @@ struct fb_rule {		/* the step of one report, see feedback.c */
 };
 
 struct fb_rate {
-	long	n;		/* deliveries, 0: any number ... */
+	long	n;		/* deliveries, 0: any number */
 	long	per;		/* in so many seconds */
 };
 
@@ -134,7 +134,7 @@ struct config {
 	char	*destdb;	/* PARAMdestdb or NULL */
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
-	long	msgscale;	/* ... and for each one that is free */
+	long	msgscale;	/* agents that it may have for each free one */
 	long	active;		/* messages in core, 0: any number */
 	long	recipients;	/* recipients in core, 0: any number */
 	long	evicted;	/* stubs of forgotten messages, 0: any number */
@@ -167,7 +167,7 @@ struct rcpt {
 };
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
-#define REASONS_MOST	1000	/* ... of several, where they are shown */
+#define REASONS_MOST	1000	/* bytes of several of them, as shown */
 
 /*
  * vertex: all recipients of one message with the same channel and host that
@@ -272,7 +272,7 @@ struct message {
 	/* for DSNs */
 	unsigned failed : 1;	/* some recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets it at the end */
-	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last
+	unsigned dsn_newer : 1;	/* recipients are done since the agent dsn last
 				 * got it */
 	unsigned verbose : 1;	/* has a v line */
 	unsigned to_sweep : 1;	/* is on the sweep's list */
@@ -365,15 +365,15 @@ struct thread {
 	struct ta *busy;	/* agents working on it, newest first */
 	int	run;		/* mono; its last run began */
 	unsigned nta;		/* agents working on it */
-	unsigned nstart;	/* ... before their first #hungry */
+	unsigned nstart;	/* of nta, those before their first #hungry */
 	unsigned nref;		/* agents that point to it */
-	unsigned nidle;		/* ... and are idle */
+	unsigned nidle;		/* of nref, those that are idle */
 	unsigned nheld;		/* vertices HELD */
-	unsigned noffer;	/* ... READY, on their jobs' lists */
+	unsigned noffer;	/* READY vertices on their jobs' lists */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since ready was last sorted */
-	unsigned mark;		/* for intake.c: the last reading of it ... */
-	struct vertex *vertex;	/* ... and its vertex of that message */
+	unsigned mark;		/* intake.c: the last reading that met it */
+	struct vertex *vertex;	/* intake.c: the vertex that this one made */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
@@ -395,8 +395,8 @@ enum limit { NO_LIMIT, MAXRING, MAXCHANNEL, MAXTA,	/* these count agents */
 
 struct slots {
 	long	nta;		/* agents */
-	long	nidle;		/* ... that are idle */
-	long	nending;	/* ... that are ending */
+	long	nidle;		/* idle agents */
+	long	nending;	/* agents that are ending */
 };
 
 /*
@@ -412,12 +412,12 @@ struct ring {
 	struct heap ready;	/* threads that may take an agent, by turn */
 	double	turn;		/* last turn given out */
 	struct heap jobs;	/* jobs with offers, by key */
-	struct heap shares;	/* ... whose message is at its share, by nfed */
+	struct heap shares;	/* jobs of messages at their share, by nfed */
 	unsigned njobs;		/* jobs in all */
 	unsigned nopen;		/* open threads with vertices on offer */
 	struct job *judged;	/* order.c: the job for which rival was found */
-	struct job *rival;	/* ... or NULL */
-	long	judged_at;	/* ... in this second, mono */
+	struct job *rival;	/* what preempts judged, or NULL */
+	long	judged_at;	/* mono; when that was found */
 	struct ta *idle;	/* idle agents, newest first */
 	struct slots slots;
 	unsigned nthreads;
@@ -444,7 +444,7 @@ struct chan {
 struct totals {
 	unsigned long accepted;		/* messages */
 	unsigned long delivered, failed;	/* recipients */
-	unsigned long deferred;		/* ... each time */
+	unsigned long deferred;		/* recipients, each time */
 	unsigned long dsns;		/* sent */
 	unsigned long aside;		/* messages set aside */
 };
@@ -486,7 +486,7 @@ struct queue {
 	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * dsn/delay */
 	unsigned nagents;	/* not yet gone */
-	struct slots slots;	/* ... without that of the channel dsn */
+	struct slots slots;	/* all agents but that of the channel dsn */
 	unsigned long events;	/* counts messages loaded and destinations that
 				 * died: no clock tells their order */
 	unsigned long msgs_out, rcpts_in, rcpts_out;
@@ -495,7 +495,7 @@ struct queue {
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
 	int	hold;		/* no agent is started: -S loads, or we end */
 	int	scanned;	/* each directory was read, or cannot be */
-	int	loaded;		/* ... and that was logged: others are new */
+	int	loaded;		/* "loaded" was logged: other mail is new */
 	int	moved;		/* the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */

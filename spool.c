@@ -338,8 +338,8 @@ notified(char *name)
 #define LOOK_EVERY	1.0	/* seconds between checks at the top */
 #define HASH_EVERY	30	/* checks in which each hash directory is due */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
-#define OLD		60	/* ... of a directory seen first, by the wall
-				 * clock */
+#define OLD		60	/* the same for one that is seen first, by the
+				 * wall clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
 #define DIR_AGAIN	30	/* seconds until a bad one is read again */
 

@@ -74,8 +74,8 @@
 struct inlet {
 	char	*path;			/* PATH_MAX_ bytes */
 	int	in, keep;		/* our ends, -1: closed */
-	char	*part;			/* a line not yet ended ... */
-	size_t	used;			/* ... has so many bytes */
+	char	*part;			/* a line not yet ended */
+	size_t	used;			/* bytes in part */
 	int	overlong;		/* the current line is dropped */
 };
 

@@ -86,7 +86,7 @@
 #define SOON		3	/* seconds in which one that ends should go */
 #define GRACE		30	/* seconds from then to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
-#define FAILED_MOST	300L	/* ... for which its ring stops when agents end
+#define FAILED_MOST	300L	/* seconds that its ring stops when agents end
 				 * before they begin a job: 1, 2, 4, ... */
 #define FAILURES	3	/* such ends after which the oldest job may be
 				 * what kills agents */
@@ -95,14 +95,14 @@
 #define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes of a job */
 #define OUT_MOST	4096	/* bytes that it has not read yet */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
-#define READ_MOST	16384	/* bytes read at once ... */
-#define READS		4	/* ... and how often in one pass */
+#define READ_MOST	16384	/* bytes read at once */
+#define READS		4	/* how often they are read in one pass */
 #define NOISE_MOST	100	/* lines of noise of an agent in the log */
 
 static unsigned long started;	/* new agents so far */
 static struct {
-	double	since;		/* mono; a second from then on ... */
-	long	n;		/* ... starts that -R counts */
+	double	since;		/* mono; a second begins */
+	long	n;		/* starts in it that -R counts */
 } forks = { -NEVER, 0 };
 
 static char inbuf[LINE_MOST + READ_MOST];

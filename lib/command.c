@@ -48,7 +48,7 @@ struct splitting {
 	char	*word;		/* the beginning of the current word */
 	const char *why;	/* it cannot be used */
 	int	given;		/* the word depends on the address */
-	int	led;		/* ... and begins with a value from it */
+	int	led;		/* that word begins with a value */
 	size_t	alone;		/* out.len when the word was $host alone */
 };
 

@@ -48,8 +48,8 @@ struct ctl {
 	int	seen_i, seen_s;
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
-	unsigned long nfailed;	/* ... already failed for good */
-	unsigned long ndone;	/* ... delivered, or deleted */
+	unsigned long nfailed;	/* of nrcpt, those that failed for good */
+	unsigned long ndone;	/* of nrcpt, those delivered, or deleted */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* of the control file, wall */
@@ -139,7 +139,7 @@ int	ctl_diag(const char *name, unsigned long off, const char *notary,
 /* Begins such a line for the end of the open file. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
-int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
+int	ctl_sync(const char *name);	/* it is on disk then: 0 or -1 */
 /* No file is kept open any more; to be called when those of a name go, or are
  * others. */
 void	ctl_forget(void);

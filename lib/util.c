@@ -347,8 +347,8 @@ int log_copy = -1;
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
 	unsigned long lost;	/* lines that it did not take */
-	size_t	held;		/* bytes in buf ... */
-	size_t	said;		/* ... of which these are written to 2, and kept
+	size_t	held;		/* bytes in buf */
+	size_t	said;		/* of held, those written to 2, and kept
 				 * for the file */
 	char	buf[8192];
 } lg = { 2, 0, 0, 0, "" };

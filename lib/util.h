@@ -158,7 +158,7 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
-	double	up;		/* ... since a moment before, mostly the boot */
+	double	up;		/* seconds since an earlier moment, as boot */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 
@@ -178,7 +178,7 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 /* Adds it to a set for select, of which max is the largest; -1 is fine. */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
-int	fd_nonblock(int fd);	/* ... and fd_cloexec: 0 or -1 */
+int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
 int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
 /* Opens a regular file, never through a link, and fills in its status if that
  * is not NULL: a descriptor, or -1; EINVAL means that it is not a regular file.

@@ -24,6 +24,8 @@ put_limit(const char *what)
 		mq_print("waits, the rate is reached");
 	else if (strcmp(what, "mailbox") == 0)
 		mq_print("waits, another agent is at its mailbox");
+	else if (strcmp(what, "disk") == 0)
+		mq_print("waits, its control file cannot be written now");
 	else if (*what != '\0')
 		mq_print("waits for a slot, %s is reached", what);
 	else

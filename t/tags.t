@@ -76,7 +76,8 @@ plain/*	command="plain"
 END
 : >"$tmp/got"
 put "$po" 201-1 plain h u1 plain h u2
-ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
+pipe=$po/public/.mailq.text
+ok 'the scheduler starts again' sched_start "$po" "$tmp/cf" -q "$pipe"
 wait_for 20 test -f "$tmp/read"
 mv "$po/transport/201-1" "$tmp/kept"
 : >"$tmp/free"
@@ -84,6 +85,9 @@ ok 'a tag of a vertex with recipients left cannot be written' \
     wait_log 'err tag msg=201-1' 20
 mv "$tmp/kept" "$po/transport/201-1"
 wait_log 'deferred msg=201-1' 20
+like 'mailq says that the job waits for the disk' \
+    "$("$top/mailq" -q "$pipe" 2>&1 | tr '\n' ' ')" \
+    '201-1 .*waits, its control file cannot be written now'
 pass_by 10
 : >"$tmp/go"
 pass_by 61
