@@ -42,6 +42,20 @@ for f in $i/sbin/scheduler $i/bin/mailq $bin/ta/*; do
 done >"$tmp/wrong"
 is 'each says that it is this program' "$(cat "$tmp/wrong")" ''
 
+# With a set-id bit any name would have its rights.
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir "$tmp/set" && cp "$bin/box" "$tmp/set/submit" &&
+	    chgrp 64322 "$tmp/set/submit" && chmod 2755 "$tmp/set/submit"
+	ln -s submit "$tmp/set/mailbox"
+	like 'a copy with a set-group-id bit is submit' \
+	    "$("$tmp/set/submit" -bi -v 2>&1)" '^aliases are lines of '
+	nok '... and no other program by its name' "$tmp/set/mailbox" -V
+	"$tmp/set/mailbox" sm -V >"$tmp/said"
+	is '... nor by both' "$? $(grep -c '^sm [0-9]' "$tmp/said")" '64 0'
+else
+	skip 'a copy with a set-group-id bit is submit' 'not root'
+fi
+
 # ---- mail ----
 mkdir "$tmp/boxes"
 echo box.example >"$share/mailname"
