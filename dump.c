@@ -38,9 +38,10 @@
  *
  *	retry		waits for its next try
  *	host		its host is dead
- *	run		an agent has it: what that says it is at
+ *	run		an agent has it: what that says it is at, behind "to be
+ *			deleted" if an operator said so
  *	agent		no agent can be started: the reason
- *	next		it is next in turn
+ *	next		it is next in turn, or "to be deleted"
  *	limit		the limit that the field names
  *	held		"message", or the pattern of the hold
  *	queueonly	waits for a T line
@@ -200,6 +201,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	/* by enum why */
 	static const char *const states[] = { "next", "run", "held", "held",
 	    "frozen", "command", "queueonly", "host", "retry", "agent" };
+	static char words[REASONS_MOST];
 	const struct thread *t = v->thread;
 	const char *what = NULL;
 	double until, rate = fb_wait(t);
@@ -228,6 +230,16 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		w->state = what != NULL ? "limit" : "next";
 	}
 	w->what = what != NULL ? what : "";
+	if (v->cancel == CANCEL_NONE)
+		return;
+	if (why != WHY_FED) {
+		w->state = "next";
+		w->what = "";
+		w->next = -1;
+	}
+	text_fmt(words, sizeof(words), "%s%s%s", ctl_cancels[v->cancel],
+	    *w->what != '\0' ? "; " : "", w->what);
+	w->what = words;
 }
 
 /* ---- vertices -------------------------------------------------------- */

@@ -308,13 +308,17 @@ is_meant(const struct request *r, const struct thread *t)
 	return pat_means(r->patterns, address);
 }
 
-/* Obeys the requests that the message, loaded from its stub, has not seen. */
+/* Obeys the commands in the file of the message, and the requests that the
+ * message, loaded from its stub, has not seen. */
 static void
 obey_requests(struct message *m, unsigned seen)
 {
 	const struct request *r;
 	struct vertex *v;
 
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
+			q_cancel(v, v->cancel, 1);
 	for (r = requests; r != NULL; r = r->next)
 		for (v = r->number <= seen ? NULL : msg_first(m); v != NULL;
 		    v = msg_next(v))
@@ -571,6 +575,23 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 	return msg_add(v, c->l.off);
 }
 
+/* A command on the vertex of this channel and host, if there is one; or on a
+ * DSN: then none is sent on what was done before. */
+static void
+take_cancel(unsigned reading, struct ctl *c)
+{
+	const struct chan *chan = c->cancel == CANCEL_NONE ? NULL :
+	    th_chan(c->channel);
+	const struct thread *t = chan == NULL ? NULL :
+	    th_find(chan, c->host, 0);
+
+	if (t != NULL && t->mark == reading)
+		t->vertex->cancel = c->cancel;
+	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
+	    strcmp(c->host, "delay") != 0)
+		c->ndiag = c->nfailed = 0;
+}
+
 /* Seconds since this stamp; 0 when one of the clocks is wrong. */
 static long
 age_of(long stamp)
@@ -603,6 +624,8 @@ read_all(struct ctl *c)
 	while (!bad && c->why == NULL && (letter = ctl_next(c)) > 0)
 		if (letter == 'T')
 			continue;
+		else if (letter == '#')
+			take_cancel(reading, c);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";

@@ -416,10 +416,7 @@ vertex_delete(struct vertex *v)
 static int
 do_cancel(struct vertex *v)
 {
-	unsigned how = v->cancel;
-
-	v->cancel = CANCEL_NONE;
-	return how == CANCEL_DELETE ? vertex_delete(v) :
+	return v->cancel == CANCEL_DELETE ? vertex_delete(v) :
 	    vertex_expire(v, "ended by the postmaster");
 }
 
@@ -436,10 +433,8 @@ vertex_timer(struct vertex *v)
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		work--;
-		if (do_cancel(v) == 0)
-			return NEVER;
-		if (!v->msg->held)
-			th_put(v, 0, 0);
+		return do_cancel(v) == 0 || drop_gone(v->msg) ? NEVER :
+		    now.mono + DISK_AGAIN;
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return NEVER;
@@ -647,14 +642,26 @@ q_add(struct message *m)
 
 /* ---- commands of operators ------------------------------------------- */
 
+/* A command that is done later is in the control file before it is confirmed.
+ * Those on the first vertices, which are not many, are synced. */
 int
 q_cancel(struct vertex *v, enum cancel how, int later)
 {
+	const struct thread *t = v->thread;
+	enum cancel was = v->cancel;
+	int fed = v->state == V_FED;
+
+	if ((fed || later) && was != how && ctl_cancel(v->msg->name,
+	    t->ring->chan->name, t->host, how) < 0)
+		return -1;
 	v->cancel = how;
-	if (v->state == V_FED)
-		return 1;
-	if (!later)
-		return do_cancel(v);
+	if ((!fed && !later && do_cancel(v) < 0) ||
+	    (!later && ctl_sync(v->msg->name) < 0)) {
+		v->cancel = was;
+		return -1;
+	}
+	if (fed || !later)
+		return fed;
 	if (v->state != V_HELD)
 		th_put(v, 1, 0);	/* no agent gets it meanwhile */
 	due_by(v->msg, now.mono);
@@ -1014,7 +1021,8 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 		wakeup = next_try(v);
 	v->wakeup = waits ? wakeup : 0;
 	/* without its tags it would be delivered to all again */
-	th_put(v, m->held || (m->untagged && v->left < v->nr), v->wakeup);
+	th_put(v, m->held || v->cancel != CANCEL_NONE ||
+	    (m->untagged && v->left < v->nr), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else

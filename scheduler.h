@@ -194,9 +194,6 @@ enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 /* Does it not expire meanwhile, as somebody wants it left alone? */
 #define WHY_KEPT(w)	((w) >= WHY_HELD_MESSAGE && (w) <= WHY_FROZEN)
 
-/* A command on the vertex that is done when no agent has it. */
-enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
-
 /* What the reports on a job say of its host: it answered; no conversation was
  * possible; it accepts no mail at all now. */
 #define HOST_GOOD	1
@@ -226,8 +223,9 @@ struct vertex {
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: until a retryat */
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
-	unsigned cancel : 2;	/* enum cancel; FED: when it is reported; HELD:
-				 * in a later pass; else there is none */
+	unsigned cancel : 2;	/* enum cancel, a command on it, which is on
+				 * disk; FED: done when it is reported; HELD: in
+				 * a later pass; else there is none */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
 };

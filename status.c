@@ -64,8 +64,8 @@
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
 #define ANYBODY		(-1L)	/* the uid of a caller by the port */
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
-#define AT_ONCE	100	/* jobs ended before the answer: more would delay
-			 * mail */
+#define AT_ONCE	100	/* jobs ended and synced before the answer: more would
+			 * delay mail */
 
 #define PLACES	(DUMPS + 1)	/* of children that write dumps: one more for us
 				 * and root */
@@ -363,7 +363,7 @@ cancel_one(struct operation *r, struct vertex *v)
 	 * the channel dsn */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	n = q_cancel(v, how, r->n[DONE] >= AT_ONCE);
+	n = q_cancel(v, how, r->n[DONE] + r->n[LATER] >= AT_ONCE);
 	r->n[DONE] += n == 0;
 	r->n[LATER] += n == 1;
 	r->n[SOON] += n == 2;

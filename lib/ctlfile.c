@@ -26,9 +26,9 @@
  * So is the line "rcvdfrom", with which ZMailer's smtpserver begins a file of a
  * T line; it is no recipient.
  *
- * A last line without a newline means that the file was cut.  A diagnostic is
- * the exception, as a crash may interrupt its write; the next diagnostic then
- * begins with the missing newline.
+ * A last line without a newline means that the file was cut.  A diagnostic and
+ * a command are the exceptions, as a crash may interrupt their write; the next
+ * line then begins with the missing newline.
  *
  * The lock of a process that is gone is removed.  If the process lives, another
  * process may have got its number.  A lock is believed while the number is that
@@ -55,6 +55,15 @@
  * the time at which they expire.  origin.c reads such lines for the programs
  * that write or show DSNs.
  *
+ * A command of an operator that cannot be done at once is a line, too, which
+ * older programs ignore.  The words of the command are at its end, so a line
+ * that was cut is none:
+ *
+ *	# smtp slow.example to be deleted
+ *
+ * Our agents take no recipient with this channel and host, and the scheduler
+ * goes on with the command when it loads the file.
+ *
  * One control file is kept open between operations on its lines, as they come
  * in runs on the same file.
  */
@@ -68,6 +77,8 @@
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
+
+const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 
 /* ---- words of RFC 3461 ----------------------------------------------- */
 
@@ -449,6 +460,22 @@ scan_trigger(struct ctl *c)
 		c->why = "a T line names no host";
 }
 
+/* Any other line with this letter is a comment. */
+static void
+scan_cancel(struct ctl *c)
+{
+	const char *p = c->l.line + 2;
+
+	c->cancel = CANCEL_NONE;
+	if (c->l.len < 3 || c->l.unended || take_word(&p, c->channel, 1) < 0 ||
+	    take_word(&p, c->host, 1) < 0)
+		return;
+	if (strcmp(p, ctl_cancels[CANCEL_DELETE]) == 0)
+		c->cancel = CANCEL_DELETE;
+	else if (strcmp(p, ctl_cancels[CANCEL_BOUNCE]) == 0)
+		c->cancel = CANCEL_BOUNCE;
+}
+
 static void
 scan_line(struct ctl *c)
 {
@@ -462,6 +489,9 @@ scan_line(struct ctl *c)
 		break;
 	case 'T':
 		scan_trigger(c);
+		break;
+	case '#':
+		scan_cancel(c);
 		break;
 	case '@':
 		format = strtoul(value, NULL, 0);
@@ -527,7 +557,7 @@ ctl_line(struct ctl *c)
 		letter = (unsigned char)c->l.line[0];
 		if (!is_words(c) && letter == 'N')
 			letter = 0;
-		if (c->l.unended && letter != 'd')
+		if (c->l.unended && letter != 'd' && letter != '#')
 			c->why = "it was cut: its last line is not ended";
 		else
 			scan_line(c);
@@ -620,7 +650,7 @@ ctl_next(struct ctl *c)
 {
 	int letter, tag, pending;
 
-	while ((letter = ctl_line(c)) > 0 && letter != 'T') {
+	while ((letter = ctl_line(c)) > 0 && letter != 'T' && letter != '#') {
 		tag = c->l.line[1];
 		if (letter != 'r')
 			continue;
@@ -932,6 +962,39 @@ ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
 	    hdr, drpt, when);
 }
 
+/* Appends the text, which is empty if the file could not be opened, and a
+ * newline: 0 or -1.  off is the recipient in the log, 0: several. */
+static int
+append(const char *name, struct text *t, unsigned long off)
+{
+	int fd = t->len == 0 ? -1 : fd_plain(name, O_WRONLY | O_APPEND, NULL);
+	int bad = fd < 0;
+
+	t->s[t->len++] = '\n';
+	bad = bad || fd_write(fd, t->s, t->len) < 0;
+	if (bad)
+		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
+		    strerror(errno));
+	if (fd >= 0)
+		bad |= close(fd) < 0;
+	return bad ? -1 : 0;
+}
+
+int
+ctl_cancel(const char *name, const char *channel, const char *host,
+    enum cancel how)
+{
+	char line[2 * WORD_MAX_ + 40];
+	struct text t;
+	int fd = hold(name);
+
+	text_init(&t, line, sizeof(line) - 1);
+	if (fd >= 0)
+		text_add(&t, "%s# %s %s %s", is_cut(fd) ? "\n" : "", channel,
+		    host, ctl_cancels[how]);
+	return append(name, &t, 0);
+}
+
 int
 ctl_diag(const char *name, unsigned long off, const char *notary,
     const char *status, const char *message, long when)
@@ -941,11 +1004,11 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	struct text t;
 	int fd = hold(name);
 
+	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_at(name, off);
 		if (c == NULL)
 			line_next(&kept.l);
-		text_init(&t, line, sizeof(line) - 1);
 		ctl_diag_begin(&t, fd, off, header_of(off),
 		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')
@@ -954,17 +1017,8 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 		add_folded(&t, notary, '\r');
 		text_add(&t, "\t");
 		add_folded(&t, message, '\r');
-		line[t.len++] = '\n';
-		fd = fd_plain(name, O_WRONLY | O_APPEND, NULL);
 	}
-	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
-		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
-		    strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	return close(fd);
+	return append(name, &t, off);
 }
 
 char *

@@ -32,6 +32,11 @@ unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
 
 /* ---- a control file from front to end ---------------------------------- */
 
+/* A command on all recipients with a channel and host that is not done yet. */
+enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
+
+extern const char *const ctl_cancels[];	/* "to be deleted", as in the file */
+
 /*
  * ctl: a control file while it is read, from ctl_open or ctl_start to
  * ctl_close.  Lines are read one by one, so a message of any size takes the
@@ -59,10 +64,11 @@ struct ctl {
 	int	folded;		/* the last line was a Message-ID field without
 				 * a value */
 	int	report;		/* its sender is of the channel error */
-	/* the current line if it is a pending recipient or a T line; after
-	 * ctl_address, a sender */
+	/* the current line if it is a pending recipient, a T line or a command;
+	 * after ctl_address, a sender */
 	int	with_pid;	/* it has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
+	enum cancel cancel;	/* '#' line: of its channel and host */
 	int	long_sender;	/* the address is longer than user */
 	const char *rest;	/* behind the user: the privilege */
 	unsigned long delays;	/* in it: warnings that are over; ULONG_MAX if
@@ -103,8 +109,8 @@ void	ctl_go(struct ctl *, unsigned long off);	/* moves to off */
 int	ctl_rcpt(struct ctl *, unsigned long off);
 /* The address of the current s or e line, which is kept in user. */
 const char *ctl_address(struct ctl *);
-/* Reads on to the next pending recipient or T line, as ctl_line.  Removes the
- * locks of dead agents. */
+/* Reads on to the next pending recipient, T line or '#' line, as ctl_line.
+ * Removes the locks of dead agents. */
 int	ctl_next(struct ctl *);
 /* Moves to the next T line of a file that was found good, and sets host: 1, or
  * 0 at the end. */
@@ -136,7 +142,10 @@ int	ctl_mark(const char *name, unsigned long off, int tag);
  * -1. */
 int	ctl_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
-/* Begins such a line for the end of the open file. */
+/* Appends a '#' line: 0 or -1. */
+int	ctl_cancel(const char *name, const char *channel, const char *host,
+	    enum cancel);
+/* Begins a diagnostic line for the end of the open file. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
 int	ctl_sync(const char *name);	/* it is on disk then: 0 or -1 */

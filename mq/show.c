@@ -44,8 +44,6 @@ put_state(const struct mq_job *j)
 			return 0;
 		mq_print("waits for its next try");
 		break;
-	case MQ_SPOOL:
-		return 0;
 	case MQ_HOST:
 		mq_print("dead host");
 		break;
@@ -57,7 +55,8 @@ put_state(const struct mq_job *j)
 		put_limit(what);
 		break;
 	case MQ_NEXT:
-		mq_print("its turn comes at once");
+		mq_print("%s", *what != '\0' ? what :
+		    "its turn comes at once");
 		break;
 	case MQ_AGENT:
 		mq_print("no agent can be started: %s", what);
@@ -95,8 +94,8 @@ mq_put_wait(const struct mq_job *j)
 	    j->state == MQ_RETRY || j->state == MQ_HOST);
 	int ends = j->expires != MQ_NEVER;
 
-	if (!next && !ends && (j->state == MQ_SPOOL ||
-	    (j->state == MQ_OTHER && *j->what == '\0')))
+	if (!next && !ends && *j->what == '\0' &&
+	    (j->state == MQ_SPOOL || j->state == MQ_OTHER))
 		return;
 	mq_print("\t\t");
 	if (put_state(j) && (next || ends))

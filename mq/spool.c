@@ -52,6 +52,19 @@ stat_message(struct mq_msg *m, const char *po)
 	m->age = (int)file_age((long)st.st_mtime);
 }
 
+/* Adds a command to the reason why the scheduler cannot load the message. */
+static void
+see_cancel(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
+{
+	char why[MQ_WHY_MAX];
+	const char *kept;
+
+	text_fmt(why, sizeof(why), "%s; %s/%s is %s", m->skipped, c->channel,
+	    c->host, ctl_cancels[c->cancel]);
+	if (c->cancel != CANCEL_NONE && (kept = mq_keep(q, why)) != NULL)
+		m->skipped = kept;
+}
+
 void
 mq_spool_fill(struct mq_queue *q, const char *po)
 {
@@ -65,9 +78,12 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
-		while ((letter = ctl_line(&c)) > 0 && letter != 'r')
-			if (letter == 's' || letter == 'e')
+		while ((letter = ctl_line(&c)) > 0 && (letter != 'r' ||
+		    m->skipped != NULL))
+			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
 				m->sender = mq_keep(q, ctl_address(&c));
+			else if (letter == '#' && m->skipped != NULL)
+				see_cancel(q, m, &c);
 		ctl_close(&c);
 	}
 }
@@ -140,10 +156,14 @@ add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 static int
 take(struct mq_queue *q, unsigned msg, struct ctl *c)
 {
+	const struct mq_dest *d;
 	const char *sender;
 
 	if (c->l.line[0] == 'r')
 		return is_pending(c) ? add_rcpt(q, msg, c) : 0;
+	if (c->l.line[0] == '#' && c->cancel != CANCEL_NONE &&
+	    (d = mq_dest(q, c->channel, c->host)) != NULL && d->msg == msg + 1)
+		q->jobs[d->job].what = ctl_cancels[c->cancel];
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
 	sender = q->msgs[msg].sender = mq_keep(q, ctl_address(c));

@@ -3,7 +3,8 @@
  *
  * A job is all recipients of a message on our channel with one host; without a
  * host, those with any.  The control file is read once from front to end
- * (lib/ctlfile.c), and only recipients with a blank tag are taken.  A locked
+ * (lib/ctlfile.c), and only recipients with a blank tag are taken that no
+ * operator has deleted or bounced.  A locked
  * recipient is left alone even if the process with the lock is gone; the
  * scheduler removes such locks.
  *
@@ -107,8 +108,8 @@ take(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 {
 	char tag;
 
-	r->unreported = get_tag(job, r, &tag, 1) && tag == ' ' &&
-	    (!r->with_pid || put_tag(job, r, mine) == 0);
+	r->unreported = !r->cancelled && get_tag(job, r, &tag, 1) &&
+	    tag == ' ' && (!r->with_pid || put_tag(job, r, mine) == 0);
 }
 
 /* Is it still ours? */
@@ -236,6 +237,18 @@ see_words(struct scan *sc)
 		sc->c.why = "there is no memory for it";
 }
 
+/* A command of an operator: its recipients are not ours any more. */
+static void
+see_cancel(struct scan *sc)
+{
+	struct lib_rcpt *r = sc->job->rcpts;
+
+	for (; r != NULL && sc->c.cancel != CANCEL_NONE; r = r->next)
+		if (lib_same(r->host, sc->c.host) &&
+		    lib_same(sc->channel, sc->c.channel))
+			r->cancelled = 1;
+}
+
 static void
 see_line(struct scan *sc, int letter)
 {
@@ -260,6 +273,9 @@ see_line(struct scan *sc, int letter)
 	case 'N':
 		if (sc->last != NULL)
 			see_words(sc);
+		break;
+	case '#':
+		see_cancel(sc);
 		break;
 	case 'm':	/* a header serves all recipients since the last one */
 		for (; sc->c.in_block && sc->bare != NULL;

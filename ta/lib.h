@@ -25,6 +25,7 @@ struct lib_rcpt {
 	long	hdr;		/* where the header text begins, -1: none */
 	long	drpt;		/* where its N line begins, -1: none */
 	int	with_pid;	/* its line has room for a lock */
+	int	cancelled;	/* an operator does not want it delivered */
 	int	unreported;	/* it is ours and has no verdict yet */
 	const struct lib_sender *from;
 	const char *host, *user;

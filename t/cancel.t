@@ -1,0 +1,240 @@
+#!/bin/sh
+# A command on mail that an agent has, or on many jobs, is on disk before it is
+# confirmed: a restart or a crash of the scheduler does not forget it.
+. "${0%/*}/lib.sh"
+
+ask=$top/t/ask
+A=$top/t/agent
+own_spool
+MAILBIN=$tmp/bin
+export MAILBIN
+out=$tmp/out
+ln -s "$top/ta/sm" "$tmp/bin/ta/sm"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMdsn="-x '*'"
+*/*	interval=500s retries=1
+hang/*	command="sm -0 -c hang -f $tmp/sm.cf wait"
+good/*	command="sm -0 -c good -f $tmp/sm.cf wait"
+prog/*	maxring=1 overfeed=5 backlog=5 command="sm -0 -c prog -f $tmp/sm.cf wait"
+later/*	command="$A -c later deferred not now"
+many/*	queueonly command="$A -c many -o $out ok3"
+END
+# Waits for the file, and exits as the name of the user says.
+cat >"$tmp/wait" <<END
+#!/bin/sh
+cat >/dev/null
+echo "\$1" >>$tmp/ran
+until [ -f $tmp/go ]; do
+	[ -d $tmp ] || exit
+	sleep 0.1 2>/dev/null || sleep 1
+done
+exit \${1##*[!0-9]}
+END
+chmod 755 "$tmp/wait"
+echo "wait n $tmp/wait wait \$u" >"$tmp/sm.cf"
+start() {
+	sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+}
+stop() {	# signal
+	if [ "$1" = KILL ]; then
+		sched_stop KILL
+	else
+		sched_quit
+	fi
+}
+order() {	# verb what: sets said
+	said=$("$ask" order "$po" "$1" "$2" 2>&1)
+}
+shown() {	# ERE
+	"$top/mailq" | grep -E -e "$1"
+}
+tags() {	# name
+	sed -n 's/^r\(.\).*/\1/p' "$po/transport/$1" | tr ' \n' '_ ' |
+	    tr -d ' '
+}
+is_tag() {	# name tags
+	[ "$(tags "$1")" = "$2" ]
+}
+marks() {	# name
+	sed -n 's/^# //p' "$po/transport/$1"
+}
+outside() {	# name: nothing is left of it
+	[ ! -f "$po/transport/$1" ] && [ ! -f "$po/queue/$1" ]
+}
+
+# ---- mail that an agent has -------------------------------------------------
+
+locked() {	# signal
+	ok "$1: the agents still have the mail" wait_log "locked msg=$a "
+	like "$1: mailq shows the delete of mail that is locked" \
+	    "$(shown 'skipped: ')" \
+	    'locked by another process.*; hang/d.example is to be deleted'
+	: >"$tmp/go"
+	wait_for 30 is_tag $d __
+	wait_for 30 is_tag $g +
+}
+try() {		# signal first
+	d=$2-1 b=$(($2 + 1))-1 h=$(($2 + 2))-1 g=$(($2 + 3))-1 a=$(($2 + 4))-1
+	rm -f "$tmp/go"
+	: >"$tmp/ran"
+	start
+	put "$po" $d hang d.example d75 later x.example u
+	put "$po" $b hang b.example b75
+	put "$po" $h hang h.example h75
+	put "$po" $g good g.example g$2.0
+	put "$po" $a hang a.example a75
+	for m in $d $b $h $g $a; do
+		wait_for 30 eval "tags $m | grep '~' >/dev/null"
+	done
+	wait_log "deferred msg=$d .*x.example"
+	order delete 'hang/d.example'
+	like "$1: delete of mail that an agent has is confirmed" "$said" \
+	    '^ok 0 jobs deleted, 1 when their agents have reported'
+	is "$1: the command is in the control file before that" \
+	    "$(marks $d)" 'hang d.example to be deleted'
+	order bounce $b
+	order hold $h
+	order delete $g
+	order delete $a
+	like "$1: mailq shows the delete" "$(shown 'to be deleted')" \
+	    'agent pid [0-9]+ has it: to be deleted'
+	like "$1: mailq shows the bounce" "$("$top/mailq" -j)" \
+	    "\"message\":\"$b\".*\"state\":\"run\",\"what\":\"to be bounced\""
+	stop $1
+	like "$1: mailq without a scheduler shows the delete" \
+	    "$(shown '^		to be deleted')" 'to be deleted'
+	ok "$1: the scheduler starts again" start
+	[ $1 = TERM ] || locked $1
+	: >"$tmp/go"
+	# what was locked is loaded when the agents are done
+	for m in $b $h $a; do
+		wait_for 30 eval "! tags $m | grep '~' >/dev/null"
+	done
+	kill -USR1 "$sched_pid"
+	ok "$1: what was to be deleted is deleted after the restart" \
+	    wait_log "complete msg=$a .*failed=none"
+	like "$1: the log says so" "$(lines "deleted msg=$a")" host=a.example
+	ok "$1: what was to be bounced is bounced" \
+	    wait_log "failed msg=$b .*status=expire.* ended by the postmaster"
+	ok "$1: what was to be held is held" \
+	    wait_for 30 shown "^$h .* held\$"
+	# after the second TERM no agent has delivered it
+	ok "$1: what its agent delivered meanwhile is no failure" wait_log \
+	    "$([ $1 = TERM ] && echo deleted || echo finished) msg=$g"
+	is "$1: and was tried once" "$(grep -c '^g' "$tmp/ran")" 1
+	ok "$1: a message of which one job is deleted goes on" \
+	    wait_log "deferred msg=$d .*x.example"
+	is "$1: with the tags for it" "$(tags $d)" +_
+	is "$1: nothing was tried that was deleted or bounced" \
+	    "$(count "deferred msg=($a|$b|$h) ")$(count \
+	    "deferred msg=$d .*d.example")" 00
+	order delete $h
+	order delete $d
+	for m in $d $b $h $g $a; do
+		wait_for 30 outside $m
+	done
+	ok "$1: no file is left" po_empty "$po"
+	sched_stop
+}
+try TERM 101
+try KILL 201
+
+# All processes are killed: the locks are those of the dead.
+rm -f "$tmp/go"
+: >"$tmp/ran"
+start
+put "$po" 301-1 good a.example c0
+wait_for 30 eval "tags 301-1 | grep '~' >/dev/null"
+pid=$(sed -n 's/^r~ *\([0-9]*\) .*/\1/p' "$po/transport/301-1")
+order delete 'good/*'
+sched_stop KILL
+kill -9 "$pid"
+wait_for 30 gone "$pid"
+: >"$tmp/go"
+start
+ok 'a delete outlives a crash of the scheduler and the agent' \
+    wait_log 'complete msg=301-1'
+is 'the mail is not tried again' "$(grep -c '^c' "$tmp/ran")" 1
+
+# A reload, and a later command on the same mail.
+rm -f "$tmp/go"
+put "$po" 302-1 hang a.example a75
+wait_for 30 eval "tags 302-1 | grep '~' >/dev/null"
+order delete 302-1
+order delete 302-1
+is 'a command that is given twice is written once' \
+    "$(marks 302-1)" 'hang a.example to be deleted'
+order bounce 302-1
+is 'another command is written behind it' "$(marks 302-1)" \
+    "$(printf '%s\n' 'hang a.example to be deleted' \
+    'hang a.example to be bounced')"
+stop KILL
+start
+wait_log 'locked msg=302-1 '
+: >"$tmp/go"
+wait_for 30 is_tag 302-1 _
+kill -USR1 "$sched_pid"
+ok 'the last command counts' wait_log 'failed msg=302-1 .*status=expire'
+wait_for 30 outside 302-1
+
+# ---- lines that are no commands ----------------------------------------------
+
+: >"$tmp/ran"
+printf '%s\n' 'i 303-1' 'o 0' 'l <x>' 's local - sender 0' \
+    '# good a.example to be deleted' 'r           good a.example n0 0' \
+    '#' '# a comment' '# good a.example' '# good a.example to be delete' \
+    '# good b.example to be deleted' '# hang a.example to be deleted' \
+    "m" "Subject: x" "# good a.example to be deleted" '' |
+    put_raw "$po" 303-1
+printf '# good a.example to be deleted' >>"$po/transport/303-1"
+ok 'comments, commands on others and cut ones keep no mail' \
+    wait_log 'complete msg=303-1'
+is 'and it is delivered' "$(cat "$tmp/ran")" n0
+
+# ---- an agent that has more jobs than one --------------------------------------
+
+rm -f "$tmp/go"
+: >"$tmp/ran"
+order hold 'prog/*'
+put "$po" 311-1 prog p.example one0
+put "$po" 312-1 prog p.example two0
+put "$po" 313-1 prog p.example three0
+wait_log 'load msg=311-1' && wait_log 'load msg=312-1'
+wait_log 'load msg=313-1'
+order release 'prog/*'
+wait_for 30 eval '[ "$("$top/mailq" -j | grep -c "\"state\":\"run\"")" = 3 ]'
+wait_for 30 [ -s "$tmp/ran" ]
+m=312-1 u=two0
+[ "$(cat "$tmp/ran")" != two0 ] || m=311-1 u=one0
+order delete $m
+like 'a job that an agent has not begun is deleted by its report' "$said" \
+    '^ok 0 jobs deleted, 1 when'
+: >"$tmp/go"
+ok 'it is deleted' wait_log "deleted msg=$m"
+ok 'the job behind it is delivered' wait_log 'complete msg=313-1'
+is 'the agent does not begin with what is to be deleted' \
+    "$(grep -c $u "$tmp/ran")$(grep -c three0 "$tmp/ran")" 01
+
+# ---- many jobs -----------------------------------------------------------------
+
+: >"$out"
+awk 'BEGIN {
+	print "i 321-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 1; i <= 1500; i++)
+		print "r           many p" i " u 0"
+	print "m\n"
+}' | put_raw "$po" 321-1
+wait_log 'load msg=321-1'
+order bounce 321-1
+sched_stop KILL
+like 'a bounce of many jobs is confirmed before all is done' "$said" \
+    '^ok 100 jobs bounced, 1400 more to be worked off'
+start
+ok 'a crash does not forget the rest' wait_for 60 outside 321-1
+# the crash may have lost some lines of the log
+ok 'all have failed' [ "$(cat "$tmp/sched.old" "$tmp/sched.log" |
+    grep -c ' failed msg=321-1 .*status=expire')" -gt 1400 ]
+is 'none is delivered' "$(cat "$out")" ''
+sched_stop
+finish
