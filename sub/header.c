@@ -64,11 +64,11 @@ dot_alone(struct input *in)
 {
 	int c = raw(in), d;
 
-	if (c == '\n' || c == EOF)
+	if ((c == '\n' && in->crlf < 2) || (c == EOF && in->dots == 1))
 		return 1;
 	if (c == '\r') {
 		d = raw(in);
-		if (d == '\n' || d == EOF)
+		if (d == '\n' || (d == EOF && in->dots == 1))
 			return 1;
 		back(in, d);
 	}
@@ -79,26 +79,37 @@ dot_alone(struct input *in)
 int
 in_byte(struct input *in)
 {
-	int c, d;
+	int c, d, bare = 0;
 
 	if (in->ended)
 		return EOF;
 	c = raw(in);
-	if (c == '.' && in->dots && !in->inside && dot_alone(in))
-		c = EOF;
+	if (c == '.' && in->dots && !in->inside) {
+		in->dotted = dot_alone(in);
+		if (in->dotted)
+			c = EOF;
+		else if (in->dots == 2)
+			c = raw(in);
+	}
 	if (c == '\r' && in->crlf != 0) {
 		d = raw(in);
 		if (d == '\n') {
-			in->crlf = 1;
+			in->crlf = in->crlf == 2 ? 2 : 1;
 			c = d;
 		} else {
 			back(in, d);
+			bare = in->crlf == 2;
 		}
+	} else if (c == '\n') {
+		bare = in->crlf == 2;
+		if (in->crlf < 0)
+			in->crlf = 0;
 	}
-	if (c == '\n' && in->crlf < 0)
-		in->crlf = 0;
-	in->inside = c != '\n';
+	in->bare |= bare;
+	in->inside = c != '\n' || bare;
 	in->ended = c == EOF;
+	if (in->ended)
+		in->failed = in->bare || (in->dots == 2 && !in->dotted);
 	return c;
 }
 

@@ -42,9 +42,6 @@ static struct {
 	size_t	pos, n;		/* of buf: [pos, n) is not yet read */
 	const char *fault;	/* of the command, or NULL */
 	struct input data;	/* the message */
-	int	fresh;		/* ... at the beginning of a line */
-	int	ended;		/* ... its last line was read */
-	int	bare;		/* ... it has a bare CR or LF */
 } s;
 
 /* ---- replies --------------------------------------------------------- */
@@ -108,13 +105,6 @@ get(void)
 	return EOF;
 }
 
-/* The byte that get() gave last comes again. */
-static void
-unget(int c)
-{
-	s.pos -= c != EOF;
-}
-
 /* Reads a command: 1, or 0 at the end. */
 static int
 get_line(char *line)
@@ -140,39 +130,6 @@ get_line(char *line)
 		n--;
 	line[n] = '\0';
 	return c != EOF || n > 0;
-}
-
-/* The next byte of the message, EOF behind its last line. */
-static int
-data_byte(void)
-{
-	int c = get(), fresh = s.fresh, d;
-
-	s.fresh = 0;
-	if (fresh && c == '.') {
-		c = get();
-		d = c == '\r' ? get() : 0;
-		if (d == '\n' || (c == '\n' && s.how->batch)) {
-			s.ended = 1;
-			s.data.failed |= s.bare && !s.how->batch;
-			return EOF;
-		}
-		if (c == '\r')
-			unget(d);
-	} else if (c == '\r') {
-		d = get();
-		if (d == '\n') {
-			s.fresh = 1;
-			return d;
-		}
-		unget(d);
-	}
-	if (c == '\n' && s.how->batch)
-		s.fresh = 1;
-	else if (c == '\r' || c == '\n')
-		s.bare = 1;
-	s.data.failed |= c == EOF;
-	return c;
 }
 
 /* ---- parameters ------------------------------------------------------ */
@@ -409,18 +366,17 @@ do_data(char *arg)
 		return;
 	}
 	reply("354 end with a dot on a line of its own");
-	in_start(&s.data, stdin, 0);
-	s.data.next = data_byte;
-	s.fresh = 1;
-	s.ended = s.bare = 0;
+	in_start(&s.data, stdin, 2);
+	s.data.next = get;
+	s.data.crlf = s.how->batch ? 1 : 2;
 	code = X_DATAERR;
 	if (s.begun && s.m.ndest > 0)
 		code = s.how->take(&s.m, &s.data, name);
 	else
 		say("a message has no sender or no recipient");
-	while (!s.ended && !s.over)
-		data_byte();
-	if (!s.ended)
+	while (in_byte(&s.data) != EOF)
+		;
+	if (!s.data.dotted)
 		reply("451 4.4.2 the message has no end");
 	else if (code == 0)
 		reply("250 2.0.0 queued as %s", name);

@@ -147,9 +147,14 @@ const char *route_alias(struct route *, unsigned long turn);
 struct input {
 	FILE	*f;
 	int	(*next)(void);	/* gives the bytes, NULL: f does */
-	int	failed;		/* ... and they are no whole message */
-	int	dots;		/* a line with only a '.' is the end */
-	int	crlf;		/* CR LF is the end of a line; -1: not known */
+	int	dots;		/* a line with only a '.' is the end; 2: it must
+				 * be, and a '.' before a line is not part of
+				 * it, as in SMTP */
+	int	crlf;		/* CR LF is the end of a line; -1: not known; 2:
+				 * and nothing else has a CR or LF */
+	int	bare;		/* ... but this message */
+	int	failed;		/* it ended, and is no whole message */
+	int	dotted;		/* that line was read */
 	int	inside;		/* within a line */
 	int	ended;
 	int	npush, push[3];
