@@ -218,32 +218,31 @@ options(int argc, char **argv, int *next)
 static int
 check_mode(int nrcpt)
 {
+	int alone = !opt.run && !opt.header && nrcpt == 0;
 	char mode[2];
 
 	mode[0] = opt.mode;
 	mode[1] = '\0';
-	if (opt.mode == 'p')
+	switch (opt.mode) {
+	case 'm':
+		if (opt.run && (nrcpt > 0 || opt.header))
+			return usage("%s", "-q takes no recipients");
+		return !alone ? 0 : usage("%s", "no recipients; name some, or "
+		    "use -t");
+	case 'n':
+	case 's':
+	case 'S':
+		return alone ? 0 : usage("-b%s takes no addresses, and neither "
+		    "-t nor -q", mode);
+	case 'p':
 		return usage("%s", "the queue is shown by mailq, not by -bp");
-	if (opt.mode == 't')
+	case 't':
+	case 'v':
 		opt.mode = 'v';
-	if (opt.mode == 's' || opt.mode == 'S')
-		return !opt.run && !opt.header && nrcpt == 0 ? 0 :
-		    usage("%s", "-bs and -bS take no addresses, and neither -t "
-		    "nor -q");
-	if (opt.mode != 'm' && opt.mode != 'v' && opt.mode != 'n')
-		return usage("-b%s is not supported", mode);
-	if (opt.mode == 'v' && (opt.run || opt.header || nrcpt == 0))
-		return usage("%s", "-bv takes addresses, and neither -t nor "
-		    "-q");
-	if (opt.mode == 'n')
-		return !opt.run && !opt.header && nrcpt == 0 ? 0 :
-		    usage("%s", "-bn takes no addresses, and neither -t nor "
-		    "-q");
-	if (opt.run && (nrcpt > 0 || opt.header))
-		return usage("%s", "-q takes no recipients");
-	if (!opt.run && nrcpt == 0 && !opt.header)
-		return usage("%s", "no recipients; name some, or use -t");
-	return 0;
+		return nrcpt > 0 && !opt.run && !opt.header ? 0 : usage("%s",
+		    "-bv takes addresses, and neither -t nor -q");
+	}
+	return usage("-b%s is not supported", mode);
 }
 
 /* ---- signals --------------------------------------------------------- */
