@@ -25,6 +25,7 @@
  * This module does not look into answers.
  */
 #include "mq.h"
+#include "../lib/agent.h"
 #include <dirent.h>
 #include <signal.h>
 #ifndef NO_TCP
@@ -92,16 +93,7 @@ drop_fifo(void)
 static void
 nap(int fd, int writing, long us)
 {
-	struct timeval tv;
-	fd_set set;
-
-	FD_ZERO(&set);
-	if (fd >= 0)
-		FD_SET(fd, &set);
-	tv.tv_sec = us / 1000000L;
-	tv.tv_usec = us % 1000000L;
-	select(fd + 1, writing ? NULL : &set, writing ? &set : NULL, NULL,
-	    &tv);
+	fd_wait(fd, writing, (double)us / 1e6);
 	if (stopped)
 		drop_fifo();
 }
@@ -445,17 +437,11 @@ static int
 connected(int fd)
 {
 	double until;
-	fd_set set;
-	struct timeval tv;
 
 	clock_read();
 	until = now.mono + (double)limit(FIRST);
 	for (;;) {
-		FD_ZERO(&set);
-		FD_SET(fd, &set);
-		tv.tv_sec = 1;
-		tv.tv_usec = 0;
-		if (select(fd + 1, NULL, &set, NULL, &tv) > 0)
+		if (fd_wait(fd, 1, 1) > 0)
 			return 0;
 		clock_read();
 		if (now.mono >= until) {

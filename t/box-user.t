@@ -216,7 +216,7 @@ fi
 
 # ---- a limit ------------------------------------------------------------------
 
-for size in '' x 1x 1kM -1 99999999999M; do
+for size in '' x 1x 1kM -1 99999999999999M; do
 	"$A" -m "$size" </dev/null >"$tmp/out" 2>&1
 	is "the size of a limit is refused: \"$size\"" \
 	    "$?$(sed -n 's/^\(usage:\).*/\1/p' \

@@ -734,19 +734,6 @@ unique_name(struct mail *m, char *tmp, char *new, size_t size)
 	text_fmt(new, size, "%snew/%s", m->box, strrchr(tmp, '/') + 1);
 }
 
-/* Some file systems have no links; there a rename must do. */
-static int
-into_new(struct mail *m, const char *tmp, const char *new)
-{
-	if (link(tmp, new) == 0) {
-		unlink(tmp);
-		return 0;
-	}
-	if (errno == EEXIST || rename(tmp, new) < 0)
-		return box_failed(m, "make", new, errno);
-	return 0;
-}
-
 static int
 write_new(struct mail *m, const char *tmp)
 {
@@ -783,10 +770,14 @@ to_maildir(struct mail *m)
 			return -1;
 	}
 	unique_name(m, tmp, new, sizeof(tmp));
-	if (write_new(m, tmp) < 0 || into_new(m, tmp, new) < 0) {
-		unlink(tmp);
+	i = write_new(m, tmp);
+	/* some file systems have no links; there a rename must do */
+	if (i == 0 && link(tmp, new) < 0 &&
+	    (errno == EEXIST || rename(tmp, new) < 0))
+		i = box_failed(m, "make", new, errno);
+	unlink(tmp);
+	if (i < 0)
 		return -1;
-	}
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
 	if (dir_sync(tmp) < 0) {
 		box_failed(m, "sync", tmp, errno);

@@ -64,16 +64,6 @@ note(const char *mark, const char *s, size_t n)
 	esmtp_log(line, t.len);
 }
 
-static void
-note_peer(const struct esmtp *c)
-{
-	char line[NET_NAME + 100];
-
-	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
-	    c->peer.port);
-	note("=", line, strlen(line));
-}
-
 /* ---- the end --------------------------------------------------------- */
 
 void
@@ -471,14 +461,6 @@ esmtp_refuse(struct esmtp *c, const char *status, const char *why)
 
 /* ---- the beginning --------------------------------------------------- */
 
-/* Ends the connection because of the server's reply, which is kept: -1. */
-static int
-refused(struct esmtp *c)
-{
-	esmtp_quit(c);
-	return -1;
-}
-
 /* Has the server our own name, at an address of this machine? */
 static int
 is_self(const struct esmtp *c, const struct net_opt *opt)
@@ -542,7 +524,10 @@ hello(struct esmtp *c, const char *name, int greeted)
 		if (hello_again(c, line) < 0)
 			return -1;
 	}
-	return c->code / 100 == 2 ? 0 : refused(c);
+	if (c->code / 100 == 2)
+		return 0;
+	esmtp_quit(c);		/* its reply is kept */
+	return -1;
 }
 
 /* A socket, or a program: 0, or -1 with errno. */
@@ -570,10 +555,13 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
     const struct net_opt *opt)
 {
 	int greeted = opt->via != NULL && via_takes_greeting(opt->via);
+	char line[NET_NAME + 100];
 
 	memset(c, 0, offsetof(struct esmtp, out));
 	c->peer = *peer;
-	note_peer(c);
+	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
+	    c->peer.port);
+	note("=", line, strlen(line));
 	c->phase = "connect";
 	c->fd = -1;
 	if (reach(c, opt) < 0)
@@ -581,8 +569,10 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	c->phase = "the greeting";
 	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
-	if (!greeted && c->code / 100 != 2)
-		return refused(c);
+	if (!greeted && c->code / 100 != 2) {
+		esmtp_quit(c);	/* its reply is kept */
+		return -1;
+	}
 	if (is_self(c, opt))
 		return lose(c, "5.4.6", "%s", "it is this machine");
 	return hello(c, opt->self, greeted);

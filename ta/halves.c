@@ -437,17 +437,6 @@ become(void)
 	return pledge(halves->promises, NULL) < 0 ? "what it promises" : NULL;
 }
 
-/* Leaves it nothing but its pipes, at 0 and 1, and /dev/null at 2. */
-static void
-shut(int in, int out, int null)
-{
-	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
-		_exit(X_OSERR);
-	if (null < 0 || dup2(null, 2) < 0)
-		close(2);
-	fd_close_from(3);
-}
-
 /* The talker's whole life. */
 static void
 talk(int in, int out)
@@ -467,7 +456,12 @@ talk(int in, int out)
 		    what, strerror(errno));
 		_exit(X_NOPERM);
 	}
-	shut(in, out, null);
+	/* it keeps nothing but its pipes, at 0 and 1, and /dev/null at 2 */
+	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
+		_exit(X_OSERR);
+	if (null < 0 || dup2(null, 2) < 0)
+		close(2);
+	fd_close_from(3);
 	use(0, 1);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
 	lib_far = &far_lib;

@@ -266,15 +266,6 @@ check_up(struct verdict *v, const char *arg)
 }
 #endif
 
-static int
-no_message(void *arg, int (*put)(void *, const char *, size_t), void *out)
-{
-	(void)arg;
-	(void)put;
-	(void)out;
-	return 0;
-}
-
 static void
 run_script(struct verdict *v, char *name, char *arg)
 {
@@ -292,7 +283,6 @@ run_script(struct verdict *v, char *name, char *arg)
 	run.path = path;
 	run.argv = argv;
 	run.envp = env;
-	run.message = no_message;
 	run.become = become_nobody;
 	run.limit = SCRIPT_LIMIT;
 	if (run_program(&run) < 0) {

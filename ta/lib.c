@@ -180,17 +180,6 @@ report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
 	send_report(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
 }
 
-static void
-report_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
-    const char *relay, const char *text)
-{
-	if (write_diag(job, r, notary, text) == 0)
-		send_report(job, r, relay, "error2", text, '-');
-	else
-		send_report(job, r, "", "deferred",
-		    "a failure, but its diagnostic cannot be written", ' ');
-}
-
 int
 lib_is_failure(int code)
 {
@@ -217,8 +206,11 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	text_fmt(again, sizeof(again), "retryat +%ld", v->delay);
 	if (v->code == 0)
 		report_ok(job, r, v->status, notary, relay, clean);
+	else if (failed && write_diag(job, r, notary, clean) == 0)
+		send_report(job, r, relay, "error2", clean, '-');
 	else if (failed)
-		report_failed(job, r, notary, relay, clean);
+		send_report(job, r, "", "deferred",
+		    "a failure, but its diagnostic cannot be written", ' ');
 	else
 		send_report(job, r, notary, v->code == X_DEFERALL ? "deferall" :
 		    v->delay > 0 ? again : "deferred", clean, ' ');

@@ -510,19 +510,6 @@ deliver_in_child(struct mail *m)
 	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
 }
 
-static int
-deliver_as_root(struct mail *m)
-{
-	int ended = 0;
-
-	if (in_spool())
-		ended = box_prepare(m);
-	if (ended == 0)
-		ended = deliver_in_child(m);
-	box_unlock(m);
-	return ended;
-}
-
 /* ---- programs -------------------------------------------------------- */
 
 static int
@@ -638,10 +625,13 @@ deliver_to_box(struct mail *m, struct user *u, const char *word)
 	if (recipient(word, u, m->end) < 0 || locate(m) < 0 ||
 	    spare_others(m) < 0)
 		return;
-	if (geteuid() == 0 && !opt.names)
-		deliver_as_root(m);
-	else
+	if (geteuid() != 0 || opt.names) {
 		box_deliver(m);
+		return;
+	}
+	if (!in_spool() || box_prepare(m) == 0)
+		deliver_in_child(m);
+	box_unlock(m);
 }
 
 static void

@@ -457,24 +457,11 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 	    "no mail host of %s has an address", name);
 }
 
-/* A port behind the host: 0, or -1 when it is none. */
-static int
-get_port(const char *s, int *port)
-{
-	unsigned long v;
-
-	if (*s == '\0')
-		return 0;
-	if (*s != ':' || num_upto(s + 1, 65535, &v, NULL) < 0 || v < 1)
-		return -1;
-	*port = (int)v;
-	return 0;
-}
-
 /* Splits "name:port": 0, or -1 if it is no host. */
 static int
 split(const char *host, char *name, int *port, int *literal)
 {
+	unsigned long v;
 	size_t n;
 
 	*literal = *host == '[';
@@ -491,7 +478,12 @@ split(const char *host, char *name, int *port, int *literal)
 		if (!mailname_good(name))
 			return -1;
 	}
-	return get_port(host, port);
+	if (*host == '\0')
+		return 0;
+	if (*host != ':' || num_upto(host + 1, 65535, &v, NULL) < 0 || v < 1)
+		return -1;
+	*port = (int)v;
+	return 0;
 }
 
 int

@@ -571,41 +571,6 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 	return from;
 }
 
-/* Writes the header.  The subject is the form's if it has one; rest is added to
- * it. */
-static void
-put_header(struct draft *d, const struct report *r, const char *subject,
-    const char *rest)
-{
-	/* the file number of a DSN that is gone may be used again */
-	static unsigned long count;
-	char ours[FORM_LINE], line[FORM_LINE + 300];
-	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
-	FILE *f = d->post.f;
-	int from = 0, bare = addr_domain(to) == NULL;
-
-	text_fmt(ours, sizeof(ours), "%s", subject);
-	if (d->form != NULL)
-		from = put_form_fields(d, ours, sizeof(ours));
-	if (!from)
-		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", r->name);
-	fprintf(f, "To:\n <%s%s%s>\n", to, bare ? "@" : "",
-	    bare ? r->name : "");
-	text_fmt(line, sizeof(line), "%s%s", ours, rest);
-	put_field(f, "Subject", line);
-	if (r->sender[0] == '\0')
-		fputs(DOUBLE_FIELD ": yes\n", f);
-	fprintf(f, "Date: %s\n", date_of((long)now.wall));
-	fprintf(f, "Message-ID:\n <%lu.%lu.%lu.%lu@%s>\n",
-	    (unsigned long)now.wall, (unsigned long)getpid(), d->post.num,
-	    count++, r->name);
-	fputs("Auto-Submitted: auto-replied\nMIME-Version: 1.0\n", f);
-	fprintf(f, "Content-Type: multipart/report; "
-	    "report-type=delivery-status;\n\tboundary=\"%s\"\n", d->boundary);
-	if (d->eight || d->text_eight)
-		fputs("Content-Transfer-Encoding: 8bit\n", f);
-}
-
 static void
 begin_part(struct draft *d, const char *type, int eight)
 {
@@ -685,33 +650,47 @@ survey(struct draft *d, struct report *r)
 
 /* ---- the header ------------------------------------------------------ */
 
-/* " [FAILED(2),DELIVERED-OK(1)]" */
+/* A subject is followed by " [FAILED(2),DELIVERED-OK(1)]". */
 static void
-count_actions(const struct draft *d, char *counts, size_t size)
+put_header(struct draft *d, const struct report *r)
 {
+	/* the file number of a DSN that is gone may be used again */
+	static unsigned long count;
+	char subject[FORM_LINE], line[FORM_LINE + 300];
+	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
+	int i, n = 0, from = 0, bare = addr_domain(to) == NULL;
+	FILE *f = d->post.f;
 	struct text t;
-	int i, n = 0;
 
-	text_init(&t, counts, size);
-	for (i = 0; i < ACTIONS; i++)
+	text_fmt(subject, sizeof(subject), "%s", r->subject != NULL ?
+	    r->subject : r->sender[0] == '\0' ? "Undeliverable notice" :
+	    d->count[ACTION_FAILED] > 0 ? "Undeliverable mail" :
+	    d->count[ACTION_DELAYED] > 0 ? "Delayed mail" : "Delivered mail");
+	if (d->form != NULL)
+		from = put_form_fields(d, subject, sizeof(subject));
+	if (!from)
+		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", r->name);
+	fprintf(f, "To:\n <%s%s%s>\n", to, bare ? "@" : "",
+	    bare ? r->name : "");
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%s", subject);
+	for (i = 0; i < ACTIONS && r->subject == NULL; i++)
 		if (d->count[i] > 0)
 			text_add(&t, "%s%s(%lu)", n++ > 0 ? "," : " [",
 			    actions[i].label, d->count[i]);
-	text_add(&t, "]");
-}
-
-static void
-put_head(struct draft *d, const struct report *r)
-{
-	char counts[300];
-
-	put_envelope(d, r->sender);
-	count_actions(d, counts, sizeof(counts));
-	put_header(d, r, r->subject != NULL ? r->subject :
-	    r->sender[0] == '\0' ? "Undeliverable notice" :
-	    d->count[ACTION_FAILED] > 0 ? "Undeliverable mail" :
-	    d->count[ACTION_DELAYED] > 0 ? "Delayed mail" : "Delivered mail",
-	    r->subject != NULL ? "" : counts);
+	text_add(&t, "%s", n > 0 ? "]" : "");
+	put_field(f, "Subject", line);
+	if (r->sender[0] == '\0')
+		fputs(DOUBLE_FIELD ": yes\n", f);
+	fprintf(f, "Date: %s\n", date_of((long)now.wall));
+	fprintf(f, "Message-ID:\n <%lu.%lu.%lu.%lu@%s>\n",
+	    (unsigned long)now.wall, (unsigned long)getpid(), d->post.num,
+	    count++, r->name);
+	fputs("Auto-Submitted: auto-replied\nMIME-Version: 1.0\n", f);
+	fprintf(f, "Content-Type: multipart/report; "
+	    "report-type=delivery-status;\n\tboundary=\"%s\"\n", d->boundary);
+	if (d->eight || d->text_eight)
+		fputs("Content-Transfer-Encoding: 8bit\n", f);
 }
 
 /* ---- for people ------------------------------------------------------ */
@@ -739,15 +718,6 @@ put_list(FILE *f, struct report *r, unsigned file)
 			put_text(f, r->text, "      ");
 		}
 	return 0;
-}
-
-static void
-put_which(FILE *f, const struct report *r, long arrived)
-{
-	if (r->head.id[0] != '\0')
-		put_text(f, r->head.id, "  ");
-	if (arrived != 0)
-		fprintf(f, "  which arrived here on %s\n", date_of(arrived));
 }
 
 static void
@@ -794,7 +764,10 @@ put_people(struct draft *d, struct report *r)
 		if (report_file(r, file) < 0)
 			return -1;
 		fputs("\nThis is about the message\n\n", f);
-		put_which(f, r, r->nfiles == 1 ? d->arrived : 0);
+		put_text(f, r->head.id, "  ");
+		if (d->arrived != 0 && r->nfiles == 1)
+			fprintf(f, "  which arrived here on %s\n",
+			    date_of(d->arrived));
 		if (put_list(f, r, file) < 0)
 			return -1;
 	}
@@ -969,7 +942,8 @@ put_all(struct draft *d, struct report *r)
 {
 	if (survey(d, r) < 0 || measure(d, r) < 0)
 		return -1;
-	put_head(d, r);
+	put_envelope(d, r->sender);
+	put_header(d, r);
 	if (put_people(d, r) < 0 || put_programs(d, r) < 0 ||
 	    put_message(d, r) < 0)
 		return -1;

@@ -86,7 +86,8 @@ copy(struct job *j)
 		close(fd);
 		return -1;
 	}
-	if (j->run->message(j->run->arg, put, j) < 0 && j->copied == 0) {
+	if (j->run->message != NULL &&
+	    j->run->message(j->run->arg, put, j) < 0 && j->copied == 0) {
 		j->run->uncopied = 0;
 		errno = EIO;
 		return -1;

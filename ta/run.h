@@ -10,7 +10,8 @@
 struct run {
 	const char *path;		/* of the program */
 	char	*const *argv, *const *envp;	/* ends with NULL */
-	/* Puts the message, as lib_message does; out is for what follows. */
+	/* Puts the message, as lib_message does; out is for what follows.
+	 * NULL: there is none. */
 	int	(*message)(void *arg, int (*put)(void *, const char *, size_t),
 		    void *out);
 	void	*arg;			/* for message and become */

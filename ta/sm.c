@@ -263,15 +263,6 @@ uses(const char *word, int c)
 	return 0;
 }
 
-static size_t
-args_room(void)
-{
-	long n = sysconf(_SC_ARG_MAX);
-
-	/* half of it is for the environment and the system's own needs */
-	return n < 0 || n / 2 > ARGS_SIZE ? ARGS_SIZE : (size_t)(n / 2);
-}
-
 /* Adds one argument: 0, or -1 when there is no room. */
 static int
 add_arg(struct batch *b, int *argc, struct text *t, const char *word,
@@ -293,9 +284,12 @@ make_args(struct batch *b, int n)
 	const struct mailer *m = b->mailer;
 	const char *extra = has(b, 'f') ? "-f" : has(b, 'r') ? "-r" : NULL;
 	int argc = 0, i, j;
+	long room = sysconf(_SC_ARG_MAX);
 	struct text t;
 
-	text_init(&t, b->args, args_room());
+	/* half of it is for the environment and the system's own needs */
+	text_init(&t, b->args, room < 0 || room / 2 > ARGS_SIZE ?
+	    ARGS_SIZE : (size_t)room / 2);
 	for (i = 0; i < m->nwords; i++) {
 		for (j = 0; j < (uses(m->words[i], 'u') ? n : 1); j++)
 			if (add_arg(b, &argc, &t, m->words[i],
@@ -381,17 +375,6 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 	return NULL;
 }
 
-/* ---- verdicts -------------------------------------------------------- */
-
-static void
-tell_all(struct batch *b, const struct lib_verdict *v)
-{
-	int i;
-
-	for (i = 0; i < b->n; i++)
-		lib_tell(b->job, b->rcpt[i], v);
-}
-
 /* ---- running --------------------------------------------------------- */
 
 /* The program's environment: nothing of ours but these. */
@@ -442,6 +425,7 @@ run_batch(struct batch *b)
 	char text[1000];
 	struct lib_verdict v;
 	struct run r;
+	int i;
 
 	memset(&v, 0, sizeof(v));
 	memset(&r, 0, sizeof(r));
@@ -472,7 +456,8 @@ run_batch(struct batch *b)
 		    "%s: the message cannot be read" :
 		    "cannot execute %s: %s", r.path, strerror(errno));
 	}
-	tell_all(b, &v);
+	for (i = 0; i < b->n; i++)
+		lib_tell(b->job, b->rcpt[i], &v);
 }
 
 /* ---- jobs ------------------------------------------------------------ */

@@ -630,14 +630,6 @@ number(const char *s, long max)
 }
 
 static void
-set_source(const char *s)
-{
-	if (net_address(&opt.source, s) < 0)
-		usage();
-	opt.net.source = &opt.source;
-}
-
-static void
 set_relays(char *list)
 {
 	for (; list != NULL; opt.relays++) {
@@ -852,7 +844,11 @@ main(int argc, char **argv)
 			break;
 		case '8': opt.seven = 0; break;
 		case 'A': opt.passwords = optarg; break;
-		case 'b': set_source(optarg); break;
+		case 'b':
+			if (net_address(&opt.source, optarg) < 0)
+				usage();
+			opt.net.source = &opt.source;
+			break;
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
 		case 'k': opt.dead = optarg; break;
