@@ -8,7 +8,7 @@
  * the end.  Other vertices are pieces of their own; recipients of a vertex that
  * has several are an array.
  *
- * Bytes where pointers have eight: MSGBYTES and the name for a message, 112 for
+ * Bytes where pointers have eight: 212 and the name for a message, 112 for
  * each vertex after the first, 16 for each recipient of several.  The memory of
  * the first vertex is used again for a DSN when that vertex is done.
  *
