@@ -80,7 +80,7 @@ like 'version 1: -n names each line to be changed' "$(said "$tmp/cf.old")" \
     "^$tmp/cf.old:1: PARAMmailqsock: TCP:localhost:174 names a host"
 
 is 'version 1: the clauses are good' \
-    "$("$top/scheduler" -n -f "$tmp/cf" 2>&1)" ''
+    "$("$top/scheduler" -n -P "$tmp/none" -f "$tmp/cf" 2>&1)" ''
 ok 'version 1: the scheduler starts with the old spool' \
     sched_start "$po" "$tmp/cf"
 ok 'version 1: mail with a time of its next try is delivered' wait_for 30 got 6
