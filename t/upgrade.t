@@ -61,7 +61,7 @@ got() {		# lines
 
 # What has to be changed, and is said by -n.
 said() {	# configuration
-	"$top/scheduler" -n -P "$po" -f "$1" 2>&1
+	MAILBIN=$top "$top/scheduler" -n -P "$po" -f "$1" 2>&1
 	echo "exit $?"
 }
 is 'version 1: no mode has to be changed' "$(said "$tmp/cf" |
@@ -80,7 +80,7 @@ like 'version 1: -n names each line to be changed' "$(said "$tmp/cf.old")" \
     "^$tmp/cf.old:1: PARAMmailqsock: TCP:localhost:174 names a host"
 
 is 'version 1: the clauses are good' \
-    "$("$top/scheduler" -n -P "$tmp/none" -f "$tmp/cf" 2>&1)" ''
+    "$(MAILBIN=$top "$top/scheduler" -n -P "$tmp/none" -f "$tmp/cf" 2>&1)" ''
 ok 'version 1: the scheduler starts with the old spool' \
     sched_start "$po" "$tmp/cf"
 ok 'version 1: mail with a time of its next try is delivered' wait_for 30 got 6
