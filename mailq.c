@@ -64,7 +64,7 @@ static const char usage_text[] =
 "       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
 "       mailq [-q rendezvous] [-p port] [-U user/password] [-L logfile]\n"
 "\tshow message ...\n"
-"       filters: from= to= dest= older= younger= state=\n"
+"       filters: from= to= dest= older= younger= state= msgid=\n"
 "       mailq --help\n";
 
 /* ---- words ------------------------------------------------------------ */
@@ -114,6 +114,7 @@ show_help(void)
 	puts("  bounce            let it fail now, with a DSN\n"
 	    "  from= to=         pattern of sender, recipient\n"
 	    "  dest=             pattern channel/host\n"
+	    "  msgid=            Message-ID of the header\n"
 	    "  older= younger=   age, such as 5m or 2d\n"
 	    "  state=            as in JSON: retry,host,run,held,...");
 	return fflush(stdout) != 0 ? X_IOERR : 0;

@@ -413,10 +413,14 @@ struct mq_rcpts {
 	struct mq_rcpt *v;
 	unsigned n, room;
 	int	more;		/* there are more than that */
+	const char *msgid;	/* of the message, until the next reading */
 	const char *why;	/* there are none because; NULL: there are */
 	int	gone;		/* ... the control file is */
 };
 
+/* Opens the control file for diag_next and so on: 0, or -1 with errno. */
+struct diags;	/* of lib/origin.h */
+int	mq_diags(struct diags *, const char *po, const char *name);
 void	mq_rcpts(struct mq_rcpts *, struct mq_queue *, const struct mq_msg *,
 	    const struct mq_view *);
 /* Those of one job are n from the returned one. */
@@ -427,8 +431,10 @@ void	mq_rcpts_free(struct mq_rcpts *);
 /* Lines about a message, about a job and what it waits for.  mq_put_tries ends
  * the line of a job: its tries and the reason, and prints mq_put_wait. */
 void	mq_put_message(const struct mq_msg *);
-void	mq_put_job(const struct mq_job *);
-void	mq_put_tries(const struct mq_job *, const char *reason);
+void	mq_put_job(const struct mq_queue *, const struct mq_job *,
+	    const char *po);
+void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
+	    const char *po, const char *reason);
 void	mq_put_wait(const struct mq_job *);
 /* Says so when there is nothing to show: 1. */
 int	mq_show_none(const struct mq_queue *, const struct mq_view *);
@@ -436,7 +442,7 @@ void	mq_show_list(struct mq_queue *, const struct mq_view *);
 void	mq_show_counts(const struct mq_queue *, int scheduler);
 void	mq_put_totals(const struct mq_queue *);	/* the list's last line */
 /* By destination; -1 when there is no memory for that. */
-int	mq_show_shape(const struct mq_queue *, const struct mq_view *);
+int	mq_show_shape(struct mq_queue *, const struct mq_view *);
 int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
 void	mq_json_spool(const char *why, const char *po);
 void	mq_show_json(struct mq_queue *, const struct mq_view *);
@@ -459,6 +465,7 @@ int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 struct mq_pick {
 	unsigned long given;	/* bits: filters that were given */
 	char	**from, **to, **dest;	/* patterns, or NULL */
+	const char *msgid;	/* a Message-ID, or NULL */
 	long	older, younger;	/* seconds; -1: any age */
 	unsigned long states;	/* bits; 0: any state */
 	/* to be set behind mq_pick_init */

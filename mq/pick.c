@@ -74,10 +74,10 @@ take_state(struct mq_pick *p, const char *s)
 	}
 }
 
-enum filter { FROM, TO, DEST, OLDER, YOUNGER, STATE, FILTERS };
+enum filter { FROM, TO, DEST, OLDER, YOUNGER, STATE, MSGID, FILTERS };
 
 static const char *const filters[FILTERS] = {
-	"from=", "to=", "dest=", "older=", "younger=", "state="
+	"from=", "to=", "dest=", "older=", "younger=", "state=", "msgid="
 };
 
 /* The value of a filter: NULL, or what is wrong. */
@@ -93,6 +93,9 @@ take_value(struct mq_pick *p, int filter, const char *s)
 		return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
 	case STATE:
 		return take_state(p, s);
+	case MSGID:
+		p->msgid = s;
+		return *s == '\0' ? "it is empty" : NULL;
 	}
 	return span_parse(s, filter == OLDER ? &p->older : &p->younger) < 0 ?
 	    "it is no time such as 90, 5m or 2d" : NULL;
@@ -207,6 +210,18 @@ struct who {
 	unsigned jobs;		/* ... in core that pass */
 };
 
+/* Are two Message-IDs the same, with "<" and ">" or without? */
+static int
+same_msgid(const char *a, const char *b)
+{
+	size_t n;
+
+	a += *a == '<';
+	b += *b == '<';
+	n = strcspn(a, ">");
+	return n == strcspn(b, ">") && strncmp(a, b, n) == 0;
+}
+
 static int
 rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 {
@@ -257,6 +272,10 @@ ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		mq_rcpts_free(&w.r);
 		return more;
 	}
+	if (p->msgid != NULL && !same_msgid(w.r.msgid, p->msgid)) {
+		mq_rcpts_free(&w.r);
+		return 0;
+	}
 	for (i = 0; i < w.r.n; i++)
 		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
 	see_jobs(p, q, m, &w);
@@ -267,7 +286,7 @@ ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		p->parts++;
 		return 0;
 	}
-	return n > 0;
+	return n > 0 || m->over;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -321,10 +340,10 @@ meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	if (m->first == 0 ? !bare_passes(p, m) :
 	    show_jobs(p, q, m, 0) == 0 && p->to == NULL)
 		return 0;
-	if (m->over)	/* nobody else is left to have it */
-		return p->to == NULL;
-	if (p->to != NULL || (p->dest != NULL && m->first == 0) ||
-	    (part && p->careful))
+	if (m->over && (p->to != NULL || p->msgid == NULL))
+		return p->to == NULL;	/* nobody else is left to have it */
+	if (p->msgid != NULL || p->to != NULL ||
+	    (p->dest != NULL && m->first == 0) || (part && p->careful))
 		return ask_file(p, q, m, view);
 	return 1;
 }

@@ -189,13 +189,41 @@ shape_row(const struct row *r)
 		mq_put_below(r->reason, name_width + OTHERS);
 }
 
+/* With a host of "-" the mailbox is the destination: makes it a part of the
+ * host, where it can be read. */
+static void
+name_boxes(struct mq_queue *q, const struct mq_view *view)
+{
+	char host[MQ_WORD_MAX];
+	struct mq_dest *d;
+	struct mq_job *j;
+	struct mq_rcpts r;
+	struct mq_rcpt *v;
+	unsigned n;
+
+	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
+		if (mq_hidden(j) || strcmp(j->dest->host, "-") != 0)
+			continue;
+		mq_rcpts(&r, q, &q->msgs[j->msg], view);
+		v = mq_rcpts_of(&r, j->dest, &n);
+		if (n == 1 && text_fmt(host, sizeof(host), "- %s", v->user) ==
+		    0 && (d = mq_dest(q, j->dest->channel, host)) != NULL) {
+			j->dest->njobs--;
+			d->njobs++;
+			j->dest = d;
+		}
+		mq_rcpts_free(&r);
+	}
+}
+
 int
-mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
+mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 {
 	int lines;
 
 	if (mq_show_none(q, view))
 		return 0;
+	name_boxes(q, view);
 	name_width = mq_name_width(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");

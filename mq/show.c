@@ -11,6 +11,7 @@
  * left out, and never printed as 0.
  */
 #include "mq.h"
+#include "../lib/origin.h"
 
 /* ---- what a job waits for --------------------------------------------- */
 
@@ -132,24 +133,75 @@ mq_put_message(const struct mq_msg *m)
 		puts("\tnobody is left to have it");
 }
 
-void
-mq_put_tries(const struct mq_job *j, const char *reason)
+/* Seconds since an agent last wrote into the control file of a message with one
+ * job, as far as that is known: then the job was tried.  -1: it is not. */
+static long
+touched(const struct mq_msg *m, const struct mq_job *j, const char *po)
 {
+	char path[MQ_PATH_MAX];
+	struct stat control, message;
+
+	if (po == NULL || name_in(m->name) == NULL || m->first != m->last ||
+	    j->state == MQ_RUN || j->state == MQ_QUEUEONLY ||
+	    j->state == MQ_FROZEN || j->state == MQ_COMMAND ||
+	    text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0 ||
+	    lstat(path, &control) < 0 ||
+	    text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
+	    lstat(path, &message) < 0 || control.st_mtime <= message.st_ctime)
+		return -1;
+	return file_age((long)control.st_mtime);
+}
+
+void
+mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
+    const char *reason)
+{
+	const struct mq_msg *m = &q->msgs[j->msg];
+	long ago;
+
 	if (j->tries > 0)
 		mq_print(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
+	else if (j->tries == 0 && strcmp(j->dest->channel, "dsn") != 0 &&
+	    (ago = touched(m, j, po)) >= 0)
+		mq_print(", tried before, at the latest %s ago", mq_span(ago));
 	else if (j->tries == 0)
-		mq_print(", not tried yet");
+		mq_print(q->uptime != MQ_UNKNOWN && m->age > q->uptime ?
+		    ", not tried since the scheduler started" :
+		    ", not tried yet");
 	mq_print("%s\n", mq_reason(reason));
 	mq_put_wait(j);
 }
 
-void
-mq_put_job(const struct mq_job *j)
+/* Prints whom a DSN is about: the first one, and how many others. */
+static void
+put_done(const struct mq_msg *m, const char *po)
 {
-	mq_print("\t%s/%s  %s", j->dest->channel, j->dest->host,
-	    strcmp(j->dest->channel, "dsn") != 0 ?
-	    mq_many(j->nrcpt, "recipient") : "for the sender");
-	mq_put_tries(j, j->reason);
+	static struct diags n;
+	unsigned many = 0;
+
+	if (po == NULL || name_in(m->name) == NULL ||
+	    mq_diags(&n, po, m->name) < 0)
+		return;
+	while (diag_next(&n))
+		if (n.tag == ' ' && !n.warning && ctl_rcpt(&n.rc, n.off) == 0 &&
+		    many++ == 0)
+			mq_print("\t\ton %s%s\n", n.rc.user,
+			    mq_reason(n.text));
+	if (many > 1)
+		mq_print("\t\tand on %s\n", mq_many(many - 1, "other"));
+	ctl_close(&n.c);
+}
+
+void
+mq_put_job(const struct mq_queue *q, const struct mq_job *j, const char *po)
+{
+	int dsn = strcmp(j->dest->channel, "dsn") == 0;
+
+	mq_print("\t%s/%s  %s", j->dest->channel, j->dest->host, dsn ?
+	    "for the sender" : mq_many(j->nrcpt, "recipient"));
+	mq_put_tries(q, j, po, j->reason);
+	if (dsn)
+		put_done(&q->msgs[j->msg], po);
 }
 
 static void
@@ -248,7 +300,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
 			if (mq_hidden(&q->jobs[i - 1]))
 				continue;
-			mq_put_job(&q->jobs[i - 1]);
+			mq_put_job(q, &q->jobs[i - 1], view->postoffice);
 			put_users(&r, q->jobs[i - 1].dest);
 		}
 		if (r.why != NULL)

@@ -18,6 +18,7 @@
  * a path only if it is a plain name.
  */
 #include "mq.h"
+#include "../lib/origin.h"
 
 #define RCPTS_MOST	100000U		/* of one message, with -v */
 
@@ -30,6 +31,15 @@ open_ctl(struct ctl *c, const char *po, const char *name)
 	ctl_start(c, fd_plain(path_in(po, "transport/%s", name), O_RDONLY,
 	    NULL), name);
 	return c->l.fd < 0 ? -1 : 0;
+}
+
+int
+mq_diags(struct diags *n, const char *po, const char *name)
+{
+	if (open_ctl(&n->c, po, name) < 0)
+		return -1;
+	ctl_start(&n->rc, n->c.l.fd, name);
+	return 0;
 }
 
 /* Is the current recipient pending? */
@@ -321,6 +331,7 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 		}
 	}
 	ctl_close(&c);
+	r->msgid = c.msgid;
 	if (letter < 0)
 		r->why = "its control file is not understood";
 	if (r->n > 0)

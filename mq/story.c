@@ -138,7 +138,7 @@ job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
 /* The recipient whose line is at off. */
 static void
 put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
-    unsigned long off)
+    const char *po, unsigned long off)
 {
 	const char *reason = mq_why_of(q, m, off);
 	const struct mq_job *j;
@@ -155,7 +155,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 	} else if ((j = job_of(q, m, &n->rc)) == NULL) {
 		puts(", waits on disk");
 	} else {
-		mq_put_tries(j, *reason != '\0' ? reason : j->reason);
+		mq_put_tries(q, j, po, *reason != '\0' ? reason : j->reason);
 		put_agent(j);
 	}
 }
@@ -165,13 +165,10 @@ static int
 put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
 	static struct diags n;
-	int bad, error, fd = fd_plain(path_in(po, "transport/%s", m->name),
-	    O_RDONLY, NULL);
+	int bad, error;
 
-	if (fd < 0)
+	if (mq_diags(&n, po, m->name) < 0)
 		return -1;
-	ctl_start(&n.c, fd, m->name);
-	ctl_start(&n.rc, fd, m->name);
 	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_go(&n.c, 0);
 	while (ctl_walk(&n.c))
@@ -182,7 +179,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	puts("recipients");
 	ctl_go(&n.c, 0);
 	while (diag_next_rcpt(&n))
-		put_rcpt(&n, q, m, n.c.l.off);
+		put_rcpt(&n, q, m, po, n.c.l.off);
 	error = diag_error(&n);
 	ctl_close(&n.c);
 	if (bad)
@@ -367,7 +364,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	}
 	printf("recipients\n\tthe control file cannot be read: %s\n", why);
 	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
-		mq_put_job(&q->jobs[i - 1]);
+		mq_put_job(q, &q->jobs[i - 1], NULL);
 		put_agent(&q->jobs[i - 1]);
 	}
 }

@@ -21,7 +21,7 @@
 #define MAILQNAME	"mailq"
 #endif
 #define WHAT_MOST	400	/* bytes that a command is about */
-#define ANSWER_MOST	1000000L	/* bytes of an answer to a command */
+#define ANSWER_MOST	4096	/* bytes of an answer to a command */
 
 /* ---- words ------------------------------------------------------------ */
 
@@ -237,48 +237,53 @@ mq_order_names(struct mq_order *o, const char *po, const char *logfile)
 
 /* ---- one command ------------------------------------------------------ */
 
-/* Shows the answer, which begins with "ok " or "no ": the exit code. */
+/* Shows the answer, which begins with "ok " or "no ": the exit code.  With gone
+ * an answer that there is no such message is counted there instead. */
 static int
-answer(struct mq_in *in, const char *name)
+answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
-	char head[4];
-	FILE *f = stdout;
-	long n;
-	int c, last = 0, rc = 0;
+	static const char none[] = "no there is no message ";
+	char s[ANSWER_MOST], *p;
+	size_t n = 0;
+	int c = -1, no;
+	FILE *f;
 
-	for (n = 0; n < 3 && (c = mq_byte(in)) >= 0; n++)
-		head[n] = (char)c;
-	head[n] = '\0';
-	if (strcmp(head, "no ") == 0) {
-		f = stderr;
-		fputs(MAILQNAME ": ", f);
-		rc = X_UNAVAILABLE;
-	} else if (strcmp(head, "ok ") != 0) {
+	while (n < sizeof(s) - 1 && (c = mq_byte(in)) >= 0)
+		s[n++] = (char)c;
+	s[n] = '\0';
+	no = strncmp(s, "no ", 3) == 0;
+	if (!no && strncmp(s, "ok ", 3) != 0) {
 		mq_complain("the scheduler's answer is not understood");
 		return X_UNAVAILABLE;
 	}
+	if (gone != NULL && strncmp(s, none, sizeof(none) - 1) == 0) {
+		++*gone;
+		return 0;
+	}
+	f = no ? stderr : stdout;
+	if (no)
+		fputs(MAILQNAME ": ", f);
 	if (name != NULL) {
 		mq_put(f, name);
 		fputs(": ", f);
 	}
-	for (; n < ANSWER_MOST && (c = mq_byte(in)) >= 0; n++) {
-		last = c;
-		if (c == '\n')
-			putc(c, f);
+	for (p = s + 3; p < s + n; p++)
+		if (*p == '\n')
+			putc('\n', f);
 		else
-			mq_put_byte(f, c);
-	}
-	if (last == '\n' && n < ANSWER_MOST && in->why[0] == '\0')
-		return rc;
-	if (last != '\n')
+			mq_put_byte(f, (unsigned char)*p);
+	if (c < 0 && s[n - 1] == '\n' && in->why[0] == '\0')
+		return no ? X_UNAVAILABLE : 0;
+	if (s[n - 1] != '\n')
 		putc('\n', f);
 	mq_complain("the scheduler's answer is cut short, or has no end");
 	return X_UNAVAILABLE;
 }
 
-/* Sends one; with many, the answer gets the name before it. */
+/* Sends one; with many, the answer gets the name before it.  gone: as above. */
 static int
-order(struct mq_ask *a, const char *verb, const char *what, int many)
+order(struct mq_ask *a, const char *verb, const char *what, int many,
+    unsigned long *gone)
 {
 	int rc;
 
@@ -288,7 +293,7 @@ order(struct mq_ask *a, const char *verb, const char *what, int many)
 		    ", as no scheduler answers", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
-	rc = answer(&a->in, many ? what : NULL);
+	rc = answer(&a->in, many ? what : NULL, gone);
 	mq_ask_end(a);
 	return rc;
 }
@@ -440,6 +445,7 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
     const struct mq_view *view)
 {
 	const struct mq_msg *m;
+	unsigned long gone = 0;
 	int bad, rc;
 
 	if (mq_order_pick(o, q, view, &rc) < 0)
@@ -448,10 +454,13 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 		if (!m->picked)
 			continue;
 		bad = name_in(m->name) == NULL ? X_DATAERR :
-		    order(a, o->verb, m->name, 1);
+		    order(a, o->verb, m->name, 1, &gone);
 		if (bad != 0)
 			rc = bad;
 	}
+	if (gone > 0)
+		printf("%lu message%s done before the command came\n", gone,
+		    gone == 1 ? " was" : "s were");
 	say_parts(o);
 	if (o->pick.found > 0 || rc != 0)
 		return rc;
@@ -469,7 +478,7 @@ mq_order_do(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	if (q != NULL)
 		return order_picked(o, a, q, view);
 	for (i = 0; i < o->n; i++) {
-		bad = order(a, o->verb, o->what[i], o->n > 1);
+		bad = order(a, o->verb, o->what[i], o->n > 1, NULL);
 		if (bad != 0)
 			rc = bad;
 	}

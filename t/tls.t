@@ -146,6 +146,14 @@ like 'a line of the program with Error is preferred as reason' \
     "$(feed 10-1 -- $R -X "sh -c '
     (echo verify return:1; echo A; echo one Error; echo fail) >&2'")" \
     ': one Error \('
+like 'the number of a thread of openssl is no part of the reason' \
+    "$(feed 10-1 -- $R -X "sh -c '
+    echo 40E7A1F5C47F0000:error:0A000086:SSL routines:x:failed >&2'")" \
+    'of -X: error:0A000086:SSL routines:x:failed \('
+like 'time and process number of socat are no part of the reason' \
+    "$(feed 10-1 -- $R -X "sh -c '
+    echo 2026/11/27 10:00:00 socat\[4711\] E SSL_connect: error >&2'")" \
+    'of -X: E SSL_connect: error \('
 like 'a line of the program with verify is preferred as reason' \
     "$(feed 10-1 -- $R -X "sh -c '
     (echo A; echo cannot verify it; echo B) >&2'")" ': cannot verify it \('

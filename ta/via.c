@@ -231,6 +231,21 @@ has(const char *line, const char *word)
 	return 0;
 }
 
+/* The line without the number of a thread or process at its beginning, as in
+ * "40E7A1F5:error:0A000086:..." of openssl and "2026/11/27 09:00:00 socat[99] E
+ * ...", so that equal reasons have equal texts. */
+static const char *
+steady(const char *line)
+{
+	size_t n = strspn(line, "0123456789abcdefABCDEF");
+	const char *p = strchr(line, '[');
+
+	if (n > 0 && strncmp(line + n, ":error:", 7) == 0)
+		return line + n + 1;
+	n = p == NULL ? 0 : strspn(p + 1, "0123456789");
+	return n > 0 && strncmp(p + 1 + n, "] ", 2) == 0 ? p + n + 3 : line;
+}
+
 static void
 end_line(struct errors *e)
 {
@@ -240,7 +255,7 @@ end_line(struct errors *e)
 	rank = has(e->line, "error") || has(e->line, "fail") ? 2 :
 	    has(e->line, "verify");
 	if (e->n > 0 && (rank > e->rank || (rank == 0 && e->rank == 0))) {
-		strcpy(e->best, e->line);
+		strcpy(e->best, steady(e->line));
 		e->rank = rank;
 	}
 	e->n = 0;
