@@ -176,6 +176,9 @@ check_command(struct config *config, const struct clause *cl)
 	else if (cmd_env(&c, "TZ", getenv("TZ")) == 0 &&
 	    cmd_env(&c, "PATH", cf_var("PATH")) == 0 &&
 	    cmd_env(&c, "ZCONFIG", cf_var("ZCONFIG")) == 0 &&
+	    cmd_env(&c, "MAILBIN", opt.mailbin) == 0 &&
+	    cmd_env(&c, "MAILSHARE", opt.mailshare) == 0 &&
+	    cmd_env(&c, "MAILBOX", cf_var("MAILBOX")) == 0 &&
 	    cmd_env(&c, "MAILNAME", config->mailname) == 0)
 		ask_agent(cl, path, &c, user_of(config, cl));
 }

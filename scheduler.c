@@ -505,8 +505,11 @@ syslog_ended(int status)
 	sl.pid = 0;
 	close(log_copy);
 	log_copy = -1;
-	log_warn("syslog program=%s has ended, status %d",
-	    program("scheduler-syslog"), status);
+	log_warn("syslog program=%s has ended, %s %d%s",
+	    program("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
+	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
+	    WTERMSIG(status), WIFEXITED(status) && WEXITSTATUS(status) ==
+	    X_OSFILE ? " (no scheduler-syslog)" : "");
 	if (now.mono - sl.born >= SYSLOG_LEAST)
 		start_syslog();
 }

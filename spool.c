@@ -115,6 +115,8 @@ static const struct {
 static const char *
 complaint(const char *path, int never, struct stat *st)
 {
+	static char why[60];
+
 	if (lstat(path, st) < 0)
 		return strerror(errno);
 	if (!S_ISDIR(st->st_mode))
@@ -125,8 +127,11 @@ complaint(const char *path, int never, struct stat *st)
 		return "others have rights there; chmod go= it";
 	if (never == OPEN && st->st_mode & S_IWOTH && !(st->st_mode & 01000))
 		return "anybody may remove files there; chmod +t it";
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return "it is neither root's nor ours; chown it";
+	if (st->st_uid != 0 && st->st_uid != geteuid()) {
+		text_fmt(why, sizeof(why), "it is neither root's nor ours; "
+		    "chown %ld it", (long)geteuid());
+		return why;
+	}
 	if (never != OPEN && access(path, R_OK | W_OK | X_OK) < 0)
 		return errno == EROFS ? strerror(errno) :
 		    "we may not write there; run as its owner or chown it";
@@ -198,8 +203,8 @@ take_office(void)
 		    "anybody may write there; chmod o-w it");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		log_warn("spool dir=%s its owner, uid %ld, may replace what "
-		    "is in it; chown it unless he is trusted as we are", po,
-		    (long)st.st_uid);
+		    "is in it; chown %ld it unless he is trusted as we are",
+		    po, (long)st.st_uid, (long)geteuid());
 	if (st.st_mode & S_IWGRP)
 		log_warn("spool dir=%s its group, gid %ld, may replace what "
 		    "is in it; chmod g-w it unless all its members are "

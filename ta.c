@@ -270,6 +270,9 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
 	    cmd_env(c, "PATH", cf_var("PATH")) < 0 ||
 	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
+	    cmd_env(c, "MAILBIN", opt.mailbin) < 0 ||
+	    cmd_env(c, "MAILSHARE", opt.mailshare) < 0 ||
+	    cmd_env(c, "MAILBOX", cf_var("MAILBOX")) < 0 ||
 	    cmd_env(c, "CHANNEL", channel) < 0 ||
 	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
 	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",

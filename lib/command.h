@@ -16,7 +16,7 @@ enum cmd_bound {
 };
 
 #define CMD_WORDS	40
-#define CMD_ADDED	5	/* of the environment, beside its own words */
+#define CMD_ADDED	8	/* of the environment, beside its own words */
 #define CMD_BYTES	4096	/* all of its words */
 
 struct command {

@@ -98,9 +98,9 @@ for m in 101 104; do
 done
 wait_log 'agent-says .*got'
 
-is 'an agent gets its command words, TZ, PATH, CHANNEL and MAILNAME only' \
+is 'an agent gets its command words, TZ, PATH, CHANNEL, names and places only' \
     "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
-    "env BAZ=q x env CHANNEL=env env FOO=bar env MAILNAME=this.example env PATH=$PATH env TZ=UTC7 "
+    "env BAZ=q x env CHANNEL=env env FOO=bar env MAILBIN=$tmp/bin env MAILNAME=this.example env MAILSHARE=$tmp env PATH=$PATH env TZ=UTC7 "
 wait_log 'complete msg=108-1'
 is 'a name that the command sets is in the environment once' \
     "$(grep -E '^env (PATH|TZ)' "$tmp/path.log" | sort | tr '\n' ' ')" \
@@ -144,7 +144,8 @@ if without NO_INITGROUPS; then
 elif [ "$(id -u)" -eq 0 ]; then
 	is 'an agent has the user and group of its clause and no other group' \
 	    "$(grep '^[ug][ir]' "$tmp/pub/nice" | sort | tr '\n' ' ')" \
-	    'gid 65533 groups 1 uid 65534 '
+	    "gid 65533 groups $(case $(uname) in
+		FreeBSD | DragonFly | Darwin) echo 1 ;; *) echo 0 ;; esac) uid 65534 "
 else
 	is 'without root an agent keeps the user of the scheduler' \
 	    "$(grep '^uid' "$tmp/pub/nice")" "uid $(id -u)"

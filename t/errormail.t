@@ -79,8 +79,7 @@ todsn ORCPT=rfc822;s@a.org
 to <s@a.org>
 env-end
 From: Mail Delivery <postmaster@mx.here>
-To:
- <s@a.org>
+To: <s@a.org>
 Subject: Returned mail: no such user
 Date: DATE
 Message-ID:
@@ -384,8 +383,7 @@ From: Us <us@here>
 X-Mine: yes
 Bcc: <postmaster> (a copy)
 Bcc: nobody
-To:
- <s@a.org>
+To: <s@a.org>
 Subject: It went round
 Date: DATE
 Message-ID:

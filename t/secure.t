@@ -82,7 +82,7 @@ else
 	    "65533 $own"
 fi
 unlike 'an agent has nothing of the environment of the scheduler' \
-    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL|MAILNAME)=')" .
+    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL|MAILNAME|MAILBIN|MAILSHARE)=')" .
 
 # ---- what a log line can be made to say ----------------------------------------
 

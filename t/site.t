@@ -204,4 +204,77 @@ is 'an agent of another make says nothing' \
     "$(printf '%s\n' "$said" | grep -c 'invalid option')" 0
 nok 'an agent of another make is not started with -N' [ -f "$tmp/asked" ]
 like 'our agent is asked' "$said" 'cf:3: command: sm does not take these'
+
+# ---- what agents and programs find ----------------------------------------------------
+
+rm "$tmp/bin/ta/mailbox"
+ln -s "$top/ta/mailbox" "$top/ta/errormail" "$tmp/bin/ta"
+mkdir "$tmp/box" "$tmp/share/forms"
+chmod 1777 "$tmp/box"
+cat >"$tmp/zenv" <<END
+POSTOFFICE=$po
+MAILSHARE=$tmp/share
+MAILBOX='$tmp/box'
+END
+printf 'cat\tnX\t/bin/sh\tsh -c "cat >%s"\n' "$tmp/catted" >"$tmp/share/sm.cf"
+printf 'SUB No such user\nADR Bcc: <other@x.example>\nour own form\n' \
+    >"$tmp/share/forms/norecipients"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h
+local/*	command="mailbox -0nw 1"
+pipe/*	command="mailbox -0 -c pipe"
+cat/*	command="sm -0 cat"
+error/*	command="errormail"
+END
+unset MAILSHARE
+put_pipe() {	# name envid
+	printf '%s\n' "i $1" 'o 0' 'l <x@test>' "n $2" 'e anna@a.example' \
+	    's smtp - anna@a.example 65534' \
+	    "r           pipe - \"|env >$tmp/env.$1; pwd >$tmp/pwd.$1\" $(id -u)" \
+	    'N NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;b+40x INRCPT=rfc822;c INFROM=rfc822;d' \
+	    m 'Subject: x' '' | put_raw "$po" "$1"
+}
+put "$po" 701-1 local - anna
+put_pipe 702-1 QQ+20
+put "$po" 703-1 error norecipients user
+put "$po" 704-1 cat h user
+printf '.dot\n' >"$po/queue/704-1"
+"$S" -P "$po" -f "$tmp/cf" -Z "$tmp/zenv" >"$tmp/start" 2>&1
+pid=$(head -n 1 "$po/.pid.scheduler")
+lib_pids="$lib_pids $pid"
+ok 'mailbox delivers to the MAILBOX of zmailer.conf' \
+    wait_for 30 test -s "$tmp/box/anna"
+ok 'a program of mailbox runs' wait_for 30 test -s "$tmp/pwd.702-1"
+has() {	# NAME: its value
+	sed -n "s/^$1=//p" "$tmp/env.702-1"
+}
+is 'a program knows the envelope as from mailbox of ZMailer' \
+    "$(for i in SENDER NOTIFY ORCPT INRCPT INFROM ENVID MESSAGEID UID; do
+	printf '%s ' "$(has $i)"; done)" "anna@a.example SUCCESS,FAILURE \
+rfc822;b+40x rfc822;c rfc822;d QQ+20 702-1 $(id -u) "
+is 'a program knows the places' "$(has MAILBIN) $(has MAILSHARE) $(has ZCONFIG)" \
+    "$tmp/bin $tmp/share $tmp/zenv"
+is 'a program knows the spool id' "$(has MSGSPOOLID)" \
+    "$(sed -n 's/.*load msg=702-1 id=\([^ ]*\).*/\1/p' "$log")"
+is 'a program knows its user' "$(has USER) $(has HOME)" \
+    "$(id -un) $(awk -F: -v u="$(id -u)" '$3 == u { print $6; exit }' /etc/passwd)"
+is 'a program has nothing else in its environment' \
+    "$(sed 's/=.*//' "$tmp/env.702-1" | grep -v -x -E 'SENDER|NOTIFY|ORCPT|INRCPT|INFROM|ENVID|MESSAGEID|UID|MAILBIN|MAILSHARE|ZCONFIG|MSGSPOOLID|USER|LOGNAME|HOME|SHELL|PATH|TZ|PWD|OLDPWD|SHLVL|_')" ''
+ok 'sm takes its table from MAILSHARE, and X doubles dots' \
+    wait_for 30 grep -x '[.][.]dot' "$tmp/catted"
+ok 'errormail takes its forms from MAILSHARE' \
+    wait_for 30 grep 'our own form' "$po"/router/*
+ok 'the first line of To has the address' grep '^To: <' "$po"/router/*
+kill "$pid"
+wait_for 30 gone "$pid"
+
+# ---- options of smtp --------------------------------------------------------------------
+
+for o in '-S /x' -M -1 '-O ignore-ezmlm' '-X -s'; do
+	is "smtp $o is answered in one line" \
+	    "$("$top/ta/smtp" -N $o last 2>&1 | wc -l | tr -d ' ')" 1
+done
+like 'smtp -X without a program says that' "$("$top/ta/smtp" -X -s 2>&1)" \
+    '^smtp: -X wants a program, not -s'
 finish

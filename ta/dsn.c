@@ -60,9 +60,6 @@
 #define MARKS		3	/* tries to mark what was sent */
 #define SENDERS_KEPT	1000	/* senders that a pause is kept for */
 
-#ifndef MAILSHARE
-#define MAILSHARE "/usr/local/share/mail"
-#endif
 
 static struct {
 	const char *router;	/* its socket, "": none */
@@ -873,7 +870,7 @@ main(int argc, char **argv)
 	const char *name = NULL;
 	int c, bad = 0;
 
-	report.forms = MAILSHARE "/forms";
+	report.forms = lib_share("forms");
 	report.most = 65536L;
 	while ((c = getopt(argc, argv, "d:n:p:r:s:Vx:")) != -1)
 		switch (c) {

@@ -27,9 +27,6 @@
 
 #define FIELD_MOST	900	/* bytes of a value in a line */
 
-#ifndef MAILSHARE
-#define MAILSHARE "/usr/local/share/mail"
-#endif
 
 struct kind {
 	const char *word, *status;
@@ -249,7 +246,7 @@ main(int argc, char **argv)
 	const char *channel = lib_channel("error"), *host = NULL, *name = NULL;
 	int c, only = 0, named = 0;
 
-	report.forms = MAILSHARE "/forms";
+	report.forms = lib_share("forms");
 	report.most = 65536L;
 	report.say = say;
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)

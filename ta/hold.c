@@ -58,16 +58,13 @@
 #include <pwd.h>
 #endif
 
-#ifndef MAILSHARE
-#define MAILSHARE "/usr/local/share/mail"
-#endif
 #define IO_PAUSE	300	/* seconds until the router reads again */
 #define SCRIPT_LIMIT	60	/* seconds for a program */
 #define LOOKUP_LIMIT	120	/* seconds for name servers */
 #define FOUND		0	/* exit codes of who asks them */
 #define MISSING		1
 
-static const char *scripts = MAILSHARE "/hold";
+static const char *scripts;
 static const struct lib_job *job;	/* the current one */
 
 struct verdict {
@@ -467,6 +464,7 @@ main(int argc, char **argv)
 	const char *channel = lib_channel("hold");
 	int c, only = 0;
 
+	scripts = lib_share("hold");
 	while ((c = getopt(argc, argv, "c:d:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;

@@ -447,6 +447,17 @@ lib_channel(const char *usual)
 	return channel != NULL && *channel != '\0' ? channel : usual;
 }
 
+const char *
+lib_share(const char *name)
+{
+	static char path[PATH_MAX_];
+	const char *dir = getenv("MAILSHARE");
+
+	text_fmt(path, sizeof(path), "%s/%s", dir != NULL && *dir != '\0' ?
+	    dir : MAILSHARE, name);
+	return path;
+}
+
 void
 lib_foreign(const char *name, const struct lib_foreign *f, int option,
     void (*usage)(void))

@@ -83,6 +83,9 @@ void	lib_answer(const char *name, const char *verdict, const char *text);
  * scheduler sets, else the usual one. */
 const char *lib_channel(const char *usual);
 
+/* The path of the name in $MAILSHARE, which the scheduler sets. */
+const char *lib_share(const char *name);
+
 /* An option of ZMailer's agent of the same name that we do not have, and what
  * to write instead; NULL: it can be left out. */
 struct lib_foreign {

@@ -42,6 +42,8 @@
  */
 #include "box.h"
 #include "run.h"
+#include "../lib/office.h"
+#include <ctype.h>
 #include <sys/wait.h>
 #include <signal.h>
 #ifndef NO_PWD
@@ -539,30 +541,82 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* What the command knows of the world. */
+/* What the command knows of the world: as from ZMailer's mailbox. */
 struct world {
-	char	home[PATH_SIZE + 8], user[300], logname[300], tz[100];
-	char	*vector[7];
+	char	*vector[24];
+	int	n;
+	struct text t;
+	char	mem[HEAD_SIZE + 4 * PATH_SIZE];
 };
 
-static char *const *
-environment(struct world *w, const struct user *u)
+/* Adds NAME=value, of so many bytes at most; no value with a control byte, as
+ * the program may take a newline for the end of the value. */
+static void
+put_var(struct world *w, const char *name, const char *value, size_t most)
 {
-	static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/ucb";
-	static char shell[] = "SHELL=/bin/sh";
-	const char *tz = getenv("TZ");
+	size_t i, n = 0;
 
-	text_fmt(w->home, sizeof(w->home), "HOME=%s", u->home);
-	text_fmt(w->user, sizeof(w->user), "USER=%s", u->name);
-	text_fmt(w->logname, sizeof(w->logname), "LOGNAME=%s", u->name);
-	w->vector[0] = path;
-	w->vector[1] = shell;
-	w->vector[2] = w->home;
-	w->vector[3] = w->user;
-	w->vector[4] = w->logname;
-	w->vector[5] = tz != NULL &&
-	    text_fmt(w->tz, sizeof(w->tz), "TZ=%s", tz) == 0 ? w->tz : NULL;
-	w->vector[6] = NULL;
+	if (value == NULL || w->t.cut)
+		return;
+	for (; n < most && value[n] != '\0'; n++)
+		if (iscntrl((unsigned char)value[n]))
+			return;
+	i = w->t.len;
+	text_put(&w->t, name, strlen(name));
+	text_put(&w->t, "=", 1);
+	text_put(&w->t, value, n);
+	text_put(&w->t, "", 1);
+	if (!w->t.cut)
+		w->vector[w->n++] = w->mem + i;
+}
+
+/* The words of the N line, as they are. */
+static void
+put_dsn(struct world *w, const char *s)
+{
+	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
+	    "INFROM" };
+	size_t n;
+	int i;
+
+	for (; s != NULL && *s != '\0'; s += n + strspn(s + n, " \t")) {
+		n = strcspn(s, " \t");
+		for (i = 0; i < 4; i++)
+			if (ctl_is_word(s, strcspn(s, "= \t"), names[i]))
+				put_var(w, names[i], s + strlen(names[i]) + 1,
+				    n - strlen(names[i]) - 1);
+	}
+}
+
+static char *const *
+environment(struct world *w, const struct mail *m)
+{
+	static const char *const ours[] = { "TZ", "MAILBIN", "MAILSHARE",
+	    "ZCONFIG" };
+	const struct user *u = m->user;
+	const char *from = m->rcpt->from == NULL ? "" : m->rcpt->from->address;
+	const size_t all = PATH_SIZE;
+	char number[80];
+	int i;
+
+	memset(w->vector, 0, sizeof(w->vector));
+	w->n = 0;
+	text_init(&w->t, w->mem, sizeof(w->mem));
+	put_var(w, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
+	put_var(w, "SHELL", "/bin/sh", all);
+	put_var(w, "HOME", u->home, all);
+	put_var(w, "USER", u->name, all);
+	put_var(w, "LOGNAME", u->name, all);
+	text_fmt(number, sizeof(number), "%ld", (long)u->uid);
+	put_var(w, "UID", number, all);
+	for (i = 0; i < 4; i++)
+		put_var(w, ours[i], getenv(ours[i]), all);
+	put_var(w, "SENDER", *from == '\0' ? "<>" : from, all);
+	put_var(w, "ENVID", m->job->envid, all);
+	put_dsn(w, m->rcpt->dsn);
+	put_var(w, "MESSAGEID", name_base(m->job->name), all);
+	if (spool_id(m->job->name, NULL, NULL, number, sizeof(number)) == 0)
+		put_var(w, "MSGSPOOLID", number, all);
 	return w->vector;
 }
 
@@ -572,7 +626,7 @@ to_program(struct mail *m, char *command)
 	static char sh[] = "sh", minus_c[] = "-c";
 	char text[sizeof(m->end->text)], *argv[4];
 	struct lib_verdict v;
-	struct world world;
+	static struct world world;
 	struct run run;
 
 	argv[0] = sh;
@@ -582,7 +636,7 @@ to_program(struct mail *m, char *command)
 	memset(&run, 0, sizeof(run));
 	run.path = "/bin/sh";
 	run.argv = argv;
-	run.envp = environment(&world, m->user);
+	run.envp = environment(&world, m);
 	run.message = put_program;
 	run.become = become_owner;
 	run.arg = m;
@@ -738,6 +792,9 @@ find_dir(void)
 	struct stat st;
 	int i;
 
+	opt.dir = getenv("MAILBOX");	/* ZMailer's name for it */
+	if (opt.dir != NULL && *opt.dir == '/' && strchr(opt.dir, '%') == NULL)
+		return;
 	for (i = 3; i >= 0; i--)
 		if (i == 0 || (stat(usual[i], &st) == 0 &&
 		    S_ISDIR(st.st_mode)))

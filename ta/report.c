@@ -670,7 +670,7 @@ put_header(struct draft *d, const struct report *r)
 		from = put_form_fields(d, subject, sizeof(subject));
 	if (!from)
 		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", r->name);
-	fprintf(f, "To:\n <%s%s%s>\n", to, bare ? "@" : "",
+	fprintf(f, "To: <%s%s%s>\n", to, bare ? "@" : "",
 	    bare ? r->name : "");
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%s", subject);

@@ -38,9 +38,6 @@
 #define ARGS		(TABLE_WORDS + 2 * MANY)	/* arguments of one */
 #define ARGS_SIZE	32768	/* bytes of them, with their pointers */
 
-#ifndef MAILSHARE
-#define MAILSHARE "/usr/local/share/mail"
-#endif
 
 static struct {
 	const char *mailer, *table;
@@ -49,7 +46,7 @@ static struct {
 	const char *user;	/* -u: whose it is, NULL: ours */
 	uid_t	uid;
 	gid_t	gid;
-} opt = { NULL, MAILSHARE "/sm.cf", 600, 0, NULL, 0, 0 };
+} opt = { NULL, NULL, 600, 0, NULL, 0, 0 };
 
 /* One run: some recipients of a job, alike but for the user. */
 struct batch {
@@ -137,8 +134,8 @@ put_commands(struct batch *b)
 	return bad != 0 ? bad : put_text(b, "DATA\n");
 }
 
-/* Bytes of the message, with the flags b, E or R in force.  They change nothing
- * in a line behind its beginning, which is passed on as it is. */
+/* Bytes of the message, with the flags b, E, R or X in force.  They change
+ * nothing in a line behind its beginning, which is passed on as it is. */
 static int
 put_changed(void *batch, const char *s, size_t n)
 {
@@ -169,7 +166,7 @@ put_changed(void *batch, const char *s, size_t n)
 		}
 		text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0,
 		    word);
-		if (*s == '.' && b->at == 0 && has(b, 'b'))
+		if (*s == '.' && b->at == 0 && (has(b, 'b') || has(b, 'X')))
 			strcpy(held, ".");
 		if (*s == '\n' && b->at == 0)
 			b->in_body = 1;
@@ -196,7 +193,7 @@ put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
 	    put_text(b, b->rcpt[0]->from->address) != 0 ||
 	    put_text(b, ">\n") != 0))
 		return -1;
-	if (!has(b, 'E') && !has(b, 'R') && !has(b, 'b'))
+	if (!has(b, 'E') && !has(b, 'R') && !has(b, 'b') && !has(b, 'X'))
 		return lib_message(b->job, b->rcpt[0], put, out);
 	if (lib_message(b->job, b->rcpt[0], put_changed, b) < 0)
 		return -1;
@@ -573,6 +570,7 @@ main(int argc, char **argv)
 	const char *channel = lib_channel(NULL), *host = NULL;
 	int c, only = 0;
 
+	opt.table = lib_share("sm.cf");
 	while ((c = getopt(argc, argv, "0c:f:h:Nt:u:V" "8Hvl:Qw:")) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;

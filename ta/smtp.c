@@ -597,11 +597,13 @@ begin(struct lib_job *job)
 static const struct lib_foreign foreign[] = {
 	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
 	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
+	{ '1', "set maxjobs=1 in the clause" },
 	{ 'D', "there is no dry run: use telnet" },
 	{ 'E', "HELO is said when EHLO is refused: leave it out, or use -77" },
 	{ 'F', "use -R, which asks for no MX records" },
 	{ 'L', "use -b with an address" },
 	{ 'M', "there is no LMTP: use sm with a program that speaks it" },
+	{ 'O', "EZMLM is not looked at: leave it out" },
 	{ 'S', "TLS is spoken by a program: use -X" },
 	{ 'W', "WKS records are not looked at: leave it out" },
 	{ 0, NULL }
@@ -834,7 +836,7 @@ main(int argc, char **argv)
 	opt.idle = 30;
 	opt.net.self = own_name();
 	while ((c = getopt(argc, argv, "467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8"
-	    "deHrsvZ:DEF:L:MS:W")) != -1)
+	    "deHrsvZ:1DEF:L:MO:S:W")) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
 		case '7':
@@ -872,7 +874,13 @@ main(int argc, char **argv)
 		case 'w':
 			opt.net.sndbuf = (int)number(optarg, 999999L);
 			break;
-		case 'X': opt.net.via = optarg; break;
+		case 'X':
+			if (*(opt.net.via = optarg) == '-') {
+				fprintf(stderr, "smtp: -X wants a program, not "
+				    "%s; ZMailer's -X is not needed\n", optarg);
+				return X_USAGE;
+			}
+			break;
 		default: lib_foreign("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc || (halves.one && opt.apart) ||

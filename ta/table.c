@@ -19,7 +19,7 @@
  */
 #include "table.h"
 
-#define FLAGS		"mfrnUEPRsTBb"	/* those that mean something */
+#define FLAGS		"mfrnUEPRsTBbX"	/* those that mean something */
 #define FLAGS_IDLE	"78DFMShu"	/* known elsewhere, nothing here */
 
 /* An error with file and line. */
