@@ -269,6 +269,18 @@ ok 'the first line of To has the address' grep '^To: <' "$po"/router/*
 kill "$pid"
 wait_for 30 gone "$pid"
 
+# ---- a post office of another owner ------------------------------------------------------
+
+if [ "$(id -u)" -eq 0 ]; then
+	chown 65534 "$po/transport"
+	check
+	like 'scheduler -n names the chown that is wanted' "$said" \
+	    "dir=$po/transport it is neither root's nor ours; chown 0 it"
+	chown 0 "$po/transport"
+else
+	skip 'scheduler -n names the chown that is wanted' 'not root'
+fi
+
 # ---- options of smtp --------------------------------------------------------------------
 
 for o in '-S /x' -M -1 '-O ignore-ezmlm' '-X -s'; do

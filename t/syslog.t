@@ -101,7 +101,7 @@ rm -f "$tmp/place/scheduler-syslog"
 MAILBIN=$tmp/none
 start
 ok 'the log names a program that is not there' wait_for 30 \
-    in_log 'syslog program=.*none/scheduler-syslog has ended'
+    in_log 'syslog program=.*none/scheduler-syslog has ended, exit code 72 (no '
 put "$po" 102-1 test h user
 ok 'mail is delivered without the program' \
     wait_for 30 in_log 'complete msg=102-1'
