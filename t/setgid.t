@@ -152,7 +152,7 @@ lost=$(them anna <"$tmp/m"; echo $?)
 like 'without its bit submit says what the administrator can do' "$lost" \
     "$po/public is its group's alone .* chgrp $group submit and chmod 2755 it"
 like 'without its bit submit leaves mail to the caller' "$lost" '75$'
-: >"$tmp/empty.cf"
+echo '*/* interval=1m' >"$tmp/empty.cf"
 look() {
 	PATH=$tmp/bin:$PATH POSTOFFICE=$po MAILSHARE=$share \
 	    MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/empty.cf" 2>&1
