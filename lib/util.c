@@ -806,6 +806,36 @@ file_sync(FILE *f)
 	return fflush(f) == 0 && !ferror(f) ? fd_sync(fileno(f)) : -1;
 }
 
+/* Opens the new file of fd_replace: empty, locked, and still with this name, so
+ * that no other process writes, renames or removes it.  A file that a killed
+ * process left has no lock, and is removed, as is one of another user.  -1 with
+ * errno; EAGAIN means that another process replaces the file now. */
+static int
+open_new(const char *path)
+{
+	struct stat st, named;
+	int fd, i;
+
+	for (i = 0; i < 2; i++) {
+		fd = fd_own(path, O_WRONLY | O_CREAT, 0644);
+		if (fd < 0 && ((errno != EPERM && errno != EACCES) ||
+		    unlink(path) < 0))
+			return -1;
+		if (fd < 0)
+			continue;
+		if ((fd_lock(fd) == 0 || (errno != EACCES && errno != EAGAIN))
+		    && fstat(fd, &st) == 0 && lstat(path, &named) == 0 &&
+		    same_file(&st, &named)) {
+			if (st.st_size == 0)
+				return fd;
+			unlink(path);
+		}
+		close(fd);
+	}
+	errno = EAGAIN;
+	return -1;
+}
+
 /* The new file is synced before it gets the name: after a crash there is the
  * old file or the new one, whole. */
 int
@@ -814,15 +844,14 @@ fd_replace(const char *path, void (*print)(FILE *))
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
 	char fresh[2 * PATH_MAX_];
-	int fd, bad;
+	int fd, error = 0;
 	FILE *f;
 
 	errno = ENAMETOOLONG;
 	if (text_fmt(fresh, sizeof(fresh), "%.*s%s%s.new", (int)(name - path),
 	    path, *name == '.' ? "" : ".", name) < 0)
 		return -1;
-	unlink(fresh);
-	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	fd = open_new(fresh);
 	if (fd < 0)
 		return -1;
 	f = fdopen(fd, "w");
@@ -831,14 +860,13 @@ fd_replace(const char *path, void (*print)(FILE *))
 		return -1;
 	}
 	print(f);
-	bad = file_sync(f) < 0;
-	bad |= fclose(f) != 0;
-	if (!bad && rename(fresh, path) == 0)
-		return 0;
-	bad = errno;
-	unlink(fresh);
-	errno = bad;
-	return -1;
+	if (file_sync(f) < 0 || rename(fresh, path) < 0) {
+		error = errno;
+		unlink(fresh);
+	}
+	fclose(f);	/* and the lock ends */
+	errno = error;
+	return error == 0 ? 0 : -1;
 }
 
 /* ---- users ----------------------------------------------------------- */

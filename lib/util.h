@@ -191,7 +191,7 @@ int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
 /* Replaces the file dir/NAME: print writes to dir/.NAME.new (NAME.new if NAME
  * begins with a dot), which is synced and renamed.  0, or -1 with errno and the
- * old file in place. */
+ * old file in place; EAGAIN means that another process replaces it now. */
 int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
  * It is root's or ours, or a terminal; a link is followed; a file has one name.

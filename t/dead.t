@@ -5,6 +5,7 @@
 
 need_dns
 serve_in "$tmp/s"
+srv_pid=$bg_pid
 # Nobody listens at 127.0.0.3, which some systems do not even have.
 echo 127.0.0.3 >"$DNS/down.example.a"
 echo 127.0.0.1 >"$DNS/up.example.a"
@@ -42,6 +43,14 @@ is 'no other file than that of -k is left' \
     "$(ls "$tmp" | grep '^hosts' | tr '\n' ' ')" 'hosts '
 rm "$k"
 echo x >"$tmp/.hosts.new"
+bg "$top/t/held" -a "$tmp/.hosts.new" >"$tmp/held"
+ok 'another process writes a new file' wait_for 30 test -s "$tmp/held"
+is 'a new file that another process writes is left to it' \
+    "$(go two.example -k "$k")$(grep cannot "$tmp/out"
+    cat "$tmp/.hosts.new"; ls "$tmp" | grep '^hosts')" '3 1 okx'
+kill "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+lib_forget "$bg_pid"
 is 'a new file that a killed process left is removed' \
     "$(go two.example -k "$k")$(ls -a "$tmp" | grep '^[.]*hosts')" \
     '3 1 okhosts'
@@ -92,7 +101,7 @@ is 'the first smart host is tried first' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'
 is 'the next smart host is tried first when the first one is dead' \
     "$(go h -R "$relays" -k "$k")" '1 ok'
-serve_end "$bg_pid"
+serve_end
 is 'each smart host is tried once when none answers' \
     "$(go h -R "$relays" -k "$k")" '1 3 deferall'
 is 'both smart hosts are remembered as dead' "$(remembered)" '1 3 '

@@ -13,7 +13,7 @@
  *
  * The file is read when a process begins.  A change is a line; the process that
  * may write the file reads it again, changes that line, and replaces the file.
- * If two processes do so at the same time, one change is lost, and is made
+ * If another process does so at the same time, the change is lost, and is made
  * again later.
  */
 #include "dead.h"
@@ -192,7 +192,7 @@ dead_take(const char *path, const char *line)
 		return;
 	dead_read(path);
 	if (change(line + 2, line[0] == '+') && fd_replace(path, print) < 0 &&
-	    !warned++)
+	    errno != EAGAIN && !warned++)
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
 		    strerror(errno));
 }
