@@ -436,19 +436,14 @@ dump_pipe(struct mq_ask *a, const char *path, int trusted)
 static int
 connected(int fd)
 {
-	double until;
+	int k;
 
-	clock_read();
-	until = now.mono + (double)limit(FIRST);
-	for (;;) {
-		if (fd_wait(fd, 1, 1) > 0)
-			return 0;
-		clock_read();
-		if (now.mono >= until) {
-			errno = ETIMEDOUT;
-			return -1;
-		}
-	}
+	do
+		k = fd_wait(fd, 1, (double)limit(FIRST));
+	while (k < 0 && errno == EINTR);
+	if (k == 0)
+		errno = ETIMEDOUT;
+	return k > 0 ? 0 : -1;
 }
 
 static int

@@ -72,18 +72,19 @@ take(struct mq_queue *q, size_t n)
 	return q->bytes > BYTES_MOST ? NULL : calloc(1, n);
 }
 
-/* Makes room for one more in an array: 0 or -1. */
-static int
-grow(struct mq_queue *q, void **v, unsigned n, unsigned *room, size_t size)
+int
+mq_grow(struct mq_queue *q, void **v, unsigned n, unsigned *room, size_t size)
 {
 	unsigned more = *room < 64 ? 64 : *room + *room / 2;
 	void *new;
 
 	if (n < *room)
 		return 0;
-	q->bytes += (double)(more - *room) * (double)size;
-	if (q->bytes > BYTES_MOST)
-		return -1;
+	if (q != NULL) {
+		q->bytes += (double)(more - *room) * (double)size;
+		if (q->bytes > BYTES_MOST)
+			return -1;
+	}
 	new = realloc(*v, more * size);
 	if (new == NULL)
 		return -1;
@@ -103,8 +104,8 @@ mq_init(struct mq_queue *q)
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	q->last_note = &q->notes;
 	/* there is an array to walk through, also of nothing */
-	return grow(q, (void **)&q->msgs, 0, &q->room_msgs,
-	    sizeof(*q->msgs)) < 0 || grow(q, (void **)&q->jobs, 0,
+	return mq_grow(q, (void **)&q->msgs, 0, &q->room_msgs,
+	    sizeof(*q->msgs)) < 0 || mq_grow(q, (void **)&q->jobs, 0,
 	    &q->room_jobs, sizeof(*q->jobs)) < 0 ? -1 : 0;
 }
 
@@ -210,7 +211,7 @@ mq_msg(struct mq_queue *q, const char *name, int make)
 		return NULL;
 	if (w->id < q->nmsgs)
 		return &q->msgs[w->id];
-	if (grow(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
+	if (mq_grow(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
 	    sizeof(*q->msgs)) < 0)
 		return NULL;
 	m = &q->msgs[q->nmsgs++];
@@ -248,7 +249,7 @@ mq_job(struct mq_queue *q, struct mq_msg *m)
 {
 	struct mq_job *j;
 
-	if (grow(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
+	if (mq_grow(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
 	    sizeof(*q->jobs)) < 0)
 		return NULL;
 	j = &q->jobs[q->njobs++];
@@ -311,7 +312,7 @@ mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,
 {
 	struct mq_why *w;
 
-	if (grow(q, (void **)&q->whys, q->nwhys, &q->room_whys,
+	if (mq_grow(q, (void **)&q->whys, q->nwhys, &q->room_whys,
 	    sizeof(*q->whys)) < 0)
 		return -1;
 	w = &q->whys[q->nwhys];

@@ -198,6 +198,10 @@ struct mq_sum {
 
 int	mq_init(struct mq_queue *);	/* 0 or -1 */
 void	mq_free(struct mq_queue *);
+/* Makes room for one more in an array, memory of the queue if that is not NULL:
+ * 0 or -1. */
+int	mq_grow(struct mq_queue *, void **v, unsigned n, unsigned *room,
+	    size_t size);
 /* NULL: there is no memory, or more than a dump may take. */
 const char *mq_keep(struct mq_queue *, const char *);
 struct mq_dest *mq_dest(struct mq_queue *, const char *channel,

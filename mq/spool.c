@@ -111,19 +111,9 @@ static void
 add_name(void *arg, const char *name)
 {
 	struct scan *s = arg;
-	unsigned room = s->room < 64 ? 64 : s->room * 2;
-	char **more;
-
-	if (s->n == s->room) {
-		more = realloc(s->names, room * sizeof(*more));
-		s->error = more == NULL ? ENOMEM : s->error;
-		if (more == NULL)
-			return;
-		s->names = more;
-		s->room = room;
-	}
-	s->names[s->n] = mem_dup(name);
-	if (s->names[s->n] == NULL)
+	if (mq_grow(NULL, (void **)&s->names, s->n, &s->room,
+	    sizeof(*s->names)) < 0 ||
+	    (s->names[s->n] = mem_dup(name)) == NULL)
 		s->error = ENOMEM;
 	else
 		s->n++;
@@ -279,24 +269,17 @@ static int
 add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
     const char *reason)
 {
-	unsigned room = r->room < 16 ? 16 : r->room * 2;
 	struct mq_rcpt *v;
 
-	if (r->n == r->room) {
-		v = realloc(r->v, room * sizeof(*v));
-		if (v == NULL)
-			return -1;
-		r->v = v;
-		r->room = room;
-	}
+	if (mq_grow(NULL, (void **)&r->v, r->n, &r->room, sizeof(*r->v)) < 0)
+		return -1;
 	v = &r->v[r->n];
 	v->dest = d;
 	v->pos = r->n;
 	v->reason = reason;
-	v->user = malloc(strlen(user) + 1);
+	v->user = mem_dup(user);
 	if (v->user == NULL)
 		return -1;
-	strcpy(v->user, user);
 	r->n++;
 	return 0;
 }

@@ -125,16 +125,9 @@ what_is_wrong(const char *verb, const char *what)
 static int
 add_what(struct mq_order *o, char *what)
 {
-	unsigned room = o->room < 64 ? 64 : o->room * 2;
-	char **more;
-
-	if (o->n == o->room) {
-		more = realloc(o->what, room * sizeof(*more));
-		if (more == NULL)
-			return -1;
-		o->what = more;
-		o->room = room;
-	}
+	if (mq_grow(NULL, (void **)&o->what, o->n, &o->room,
+	    sizeof(*o->what)) < 0)
+		return -1;
 	o->what[o->n++] = what;
 	return 0;
 }

@@ -1133,16 +1133,13 @@ run_every(const char *po, const char *table, long every)
 {
 	long pause = every;	/* after trouble, ever longer */
 	double again = 0;
-	struct watch w[1 + LOW_MOST], crashes, old;
+	static struct watch w[1 + LOW_MOST], crashes, old;
 	int i, changed, trouble = 0;
 
-	memset(w, 0, sizeof(w));
 	w[0].dir = "router";
 	for (i = 0; i < nlow; i++)
 		w[1 + i].dir = low[i];
-	memset(&crashes, 0, sizeof(crashes));
 	crashes.dir = "transport";
-	memset(&old, 0, sizeof(old));
 	old.dir = DEFERRED;
 	while (!leave) {
 		clock_read();
@@ -1164,26 +1161,12 @@ run_every(const char *po, const char *table, long every)
 	}
 }
 
-/* Has the post office this directory for something else? */
-static int
-is_taken(const char *name)
-{
-	static const char *const own[] = {
-		"public", "private", "queue", "transport", "postman"
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (strcmp(name, own[i]) == 0)
-			return 1;
-	return 0;
-}
-
 /* The names in ROUTERDIRS: 0, or -1 after saying what is wrong. */
 static int
 take_dirs(const char *list)
 {
-	char *p;
+	static const char own[] = ":public:private:queue:transport:postman:";
+	char *p, name[20];
 
 	if (list == NULL)
 		return 0;
@@ -1199,7 +1182,8 @@ take_dirs(const char *list)
 			    "between", list);
 			return -1;
 		}
-		if (is_taken(p)) {
+		if (text_fmt(name, sizeof(name), ":%s:", p) == 0 &&
+		    strstr(own, name) != NULL) {
 			say("ROUTERDIRS=%s: %s has other files", list, p);
 			return -1;
 		}

@@ -75,8 +75,6 @@ reply(const char *f, ...)
 static int
 get(void)
 {
-	struct timeval tv;
-	fd_set in;
 	int k;
 	long n;
 
@@ -84,11 +82,7 @@ get(void)
 		return (unsigned char)s.buf[s.pos++];
 	fflush(stdout);
 	while (!s.over) {
-		FD_ZERO(&in);
-		FD_SET(0, &in);
-		tv.tv_sec = PATIENCE;
-		tv.tv_usec = 0;
-		k = select(1, &in, NULL, NULL, s.how->batch ? NULL : &tv);
+		k = s.how->batch ? 1 : fd_wait(0, 0, (double)PATIENCE);
 		n = k > 0 ? (long)read(0, s.buf, sizeof(s.buf)) : k;
 		if (n > 0) {
 			s.n = (size_t)n;
