@@ -383,9 +383,6 @@ vertex_expire(struct vertex *v, const char *how)
 	for (r = v->r; r < v->r + v->nr; r++)
 		if (r->state == RC_PENDING && expire_one(v, r, how) < 0)
 			return -1;
-	if (ctl_sync(v->msg->name) < 0)
-		log_err("expire msg=%s %s", ctl_msg(v->msg->name),
-		    strerror(errno));
 	vertex_over(v);
 	return 0;
 }

@@ -5,8 +5,8 @@
 #
 # The scheduler, and the agent dsn, are killed at one system call after the
 # other, by strace.  With BOUNCE_CALLS=all these are all that there are from the
-# first to the last; without it, those that make a change last, or take
-# something away, and what the agent writes.
+# first to the last; without it, those that write, make a change last, or take
+# something away.
 # Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
@@ -31,9 +31,8 @@ place() {
 	exec "$top/ta/dsn" "\$@"
 	END
 }
-change='fsync,?sync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
-wrote=$change,write
-[ "${BOUNCE_CALLS-}" != all ] || change=all wrote=all
+calls='fsync,?sync,?unlink,?unlinkat,?rename,?renameat,?renameat2,write'
+[ "${BOUNCE_CALLS-}" != all ] || calls=all
 strace -f -o /dev/null -e trace=write -e inject=write:signal=KILL:when=1 \
     echo x >"$tmp/x" 2>&1
 [ $? -gt 128 ] && traced=yes || traced=
@@ -167,9 +166,6 @@ was_killed() {
 crash() {	# kind victim first-ERE last-ERE title
 	place
 	kind=$1 victim=$2
-	calls=$change
-	[ "$victim $kind" = 'scheduler end' ] ||
-	    [ "$victim $kind" = 'scheduler kept' ] || calls=$wrote
 	# a busy machine may have strace end before it has written all
 	for try in 1 2 3; do
 		fill_po $kind
@@ -205,11 +201,11 @@ if [ -z "$traced" ]; then
 	skip 'a kill at each step of the end of a message loses nothing' \
 	    'no strace that can send a signal at a system call'
 else
-	beside 4 crash end scheduler 'sync[(]' 'unlink.*"301-1"' \
+	beside 4 crash end scheduler 'write[(][0-9]*, "d ' 'unlink.*"301-1"' \
 	    'the scheduler at the end of a message'
 	beside 4 crash end dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn at the end of a message'
-	beside 4 crash kept scheduler 'sync[(]' 'rename.*"301-1"' \
+	beside 4 crash kept scheduler 'write[(][0-9]*, "d ' 'rename.*"301-1"' \
 	    'the scheduler with a message to keep'
 	beside 4 crash kept dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a message to keep'

@@ -158,4 +158,23 @@ for when in 1 2 1..2 2..3 1..6 2..30; do
 	    like "writes $when fail: the reason is that it was not written" \
 	    "$(cat "$po"/router/*)" 'why it failed was not written down'
 done
+
+# ---- many failures at once ----------------------------------------------------
+
+# A tag without its line would have a generic text after a power cut, no more.
+title='the scheduler waits for the disk for no failed recipient'
+if strace -o "$tmp/trace" -e trace=fsync true 2>/dev/null; then
+	rm -rf "$po"
+	spool_new "$po"
+	put "$po" 101-1 bad h u1 bad h u2 bad h u3 bad g u4
+	VALGRIND="strace -D -o $tmp/trace -e trace=fsync"
+	sched_start "$po" "$tmp/cf"
+	VALGRIND=
+	ok 'recipients that fail end a message' \
+	    wait_for 60 po_empty "$po"
+	sched_stop
+	is "$title" "$(grep -c fsync "$tmp/trace")" 0
+else
+	skip "$title" 'no strace'
+fi
 finish

