@@ -57,7 +57,8 @@ END
 is 'scheduler -n says nothing of a full name' "$("$SCHEDULER" -P "$po" -n \
     -f "$tmp/cf" 2>&1 | grep calls)" ''
 echo box >"$tmp/other/mailname"
-out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
+out=$(MAILBIN=$top MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n \
+    -f "$tmp/cf" 2>&1)
 is 'scheduler -n takes a short name without an error' $? 0
 like 'scheduler -n asks for a full name instead of a short one' "$out" \
     "calls this host box, which is not a full name: .*$tmp/other/mailname"
