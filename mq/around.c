@@ -117,6 +117,49 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 	return 0;
 }
 
+/* Counts the mail in the directories of ROUTERDIRS with that in router/. */
+static void
+count_low(struct mq_queue *q, const char *po)
+{
+	const char *env = getenv("ROUTERDIRS");
+	char *list = env == NULL ? NULL : mem_dup(env), *dir;
+	int n, age, none;
+
+	for (dir = list == NULL ? NULL : strtok(list, ":"); dir != NULL;
+	    dir = strtok(NULL, ":")) {
+		if (*dir == '.' || strchr(dir, '/') != NULL ||
+		    strcmp(dir, "router") == 0 || strcmp(dir, DEFERRED) == 0 ||
+		    count(po, dir, &n, &age, &none) < 0)
+			continue;
+		q->router = n + (q->router == MQ_UNKNOWN ? 0 : q->router);
+		if (age > q->router_age)
+			q->router_age = age;
+	}
+	free(list);
+}
+
+/* The mail in freezer/: 0, or -1 without memory. */
+static int
+add_frozen(struct mq_queue *q, const char *po)
+{
+	DIR *d = opendir(path_in(po, "freezer"));
+	struct dirent *e;
+	struct stat st;
+	char name[MQ_NAME_MAX];
+	int bad = 0;
+
+	while (d != NULL && !bad && (e = readdir(d)) != NULL)
+		if (text_fmt(name, sizeof(name), "freezer/%s",
+		    e->d_name) >= 0 && mq_is_frozen(name) != NULL &&
+		    lstat(path_in(po, "%s", name), &st) == 0 &&
+		    S_ISREG(st.st_mode))
+			bad = mq_note(q, MQ_FREEZER, name,
+			    file_age((long)st.st_mtime)) < 0;
+	if (d != NULL)
+		closedir(d);
+	return bad ? -1 : 0;
+}
+
 int
 mq_around(struct mq_queue *q, const char *po, int alone)
 {
@@ -127,8 +170,9 @@ mq_around(struct mq_queue *q, const char *po, int alone)
 	if (bad && alone)
 		text_fmt(q->router_why, sizeof(q->router_why), "%s",
 		    strerror(errno));
+	count_low(q, po);
 	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
-	bad = mq_unrouted(q, po);
+	bad = mq_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
 	return bad == 0 && alone ? read_holds(q, po) : bad;
 }
 
@@ -214,7 +258,10 @@ mq_put_aside(const struct mq_queue *q, const char *before)
 static void
 put_note(const struct mq_note *note)
 {
-	if (note->kind != MQ_ORPHAN)
+	if (note->kind == MQ_FREEZER)
+		mq_print("%s is frozen%s%s\n", note->what, note->age < 0 ?
+		    "" : ", for ", note->age < 0 ? "" : mq_span(note->age));
+	else if (note->kind != MQ_ORPHAN)
 		mq_print("on hold: %s%s\n", note->kind == MQ_HOLD_ADDRESS ?
 		    "" : "message ", note->what);
 	else if (note->age < 0)
@@ -294,6 +341,7 @@ mq_count_around(const struct mq_queue *q)
 		return;		/* an older scheduler has no more facts */
 	printf("holds %u\n", mq_notes(q, MQ_HOLD_ADDRESS) +
 	    mq_notes(q, MQ_HOLD_MESSAGE));
+	printf("frozen %u\n", mq_notes(q, MQ_FREEZER));
 	if (q->totals[0] < 0)
 		return;
 	if (q->looked)

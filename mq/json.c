@@ -222,9 +222,10 @@ mq_json_around(const struct mq_queue *q)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
 	for (note = q->notes; note != NULL; note = note->next) {
 		fputs(note->kind == MQ_ORPHAN ? "{\"orphan\":" :
+		    note->kind == MQ_FREEZER ? "{\"frozen\":" :
 		    "{\"hold\":", stdout);
 		put_text(note->what);
-		if (note->kind == MQ_ORPHAN)
+		if (note->kind >= MQ_ORPHAN)
 			field_number("age", (double)note->age, note->age >= 0);
 		else
 			field_text("of", note->kind == MQ_HOLD_ADDRESS ?

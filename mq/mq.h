@@ -122,7 +122,8 @@ struct mq_why {
  * mq_note: a hold on an address or a message, or a message file without a
  * control file.
  */
-enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_KINDS };
+enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_FREEZER,
+	       MQ_KINDS };
 
 struct mq_note {
 	struct mq_note *next;	/* in the order in which they came */
@@ -165,7 +166,8 @@ struct mq_queue {
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* ... of these, double bounces */
 	int	aside_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
-	int	router;		/* messages in router/; MQ_UNKNOWN */
+	int	router;		/* messages in router/ and the directories of
+				 * ROUTERDIRS; MQ_UNKNOWN */
 	int	router_age;
 	char	router_why[MQ_WHY_MAX];	/* why that is unknown, or "" */
 	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
@@ -361,6 +363,8 @@ int	mq_release(struct mq_order *, const char *po);
 /* ---- what a message may be called (name.c) ------------------------- */
 
 int	mq_is_id(const char *);		/* may it begin a spool id? */
+/* The name in freezer/NAME; NULL: it is no name there. */
+const char *mq_is_frozen(const char *);
 /* The number in N, router/N or deferred/N; NULL: it is none of these. */
 const char *mq_is_router(const char *);
 /* The spool id of the message: 0, or -1 when that is not known. */

@@ -28,6 +28,13 @@ mq_is_id(const char *s)
 }
 
 const char *
+mq_is_frozen(const char *s)
+{
+	return strncmp(s, "freezer/", 8) == 0 && isdigit((unsigned char)s[8]) &&
+	    strchr(s + 8, '/') == NULL && strlen(s) < 100 ? s + 8 : NULL;
+}
+
+const char *
 mq_is_router(const char *s)
 {
 	s += strncmp(s, "router/", 7) == 0 ? 7 :

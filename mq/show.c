@@ -262,7 +262,8 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 		return 0;
 	if (!q->filtered) {
 		fputs(q->evicted > 0 ? "no message is in memory" :
-		    q->router > 0 || q->deferred > 0 ?
+		    q->router > 0 || q->deferred > 0 ||
+		    mq_notes(q, MQ_FREEZER) > 0 ?
 		    "no message is in the queue" :
 		    "the queue is empty", stdout);
 		put_others(q);

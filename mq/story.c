@@ -459,22 +459,22 @@ find_all(struct mq_queue *q, const char *name, const char *po,
 	return mq_find(q, po, name, found);
 }
 
-/* Shows the file num if it is in router/ or deferred/: 1 or 0. */
+/* Shows the file if it is in router/, deferred/ or freezer/: 1 or 0. */
 static int
 put_router(const char *num, const char *po)
 {
-	static const char *const dirs[] = { "router", "deferred" };
+	static const char *const dirs[] = { "router", "deferred", "freezer" };
 	const char *path = NULL;
 	struct stat st;
 	long age;
 	int i;
 
-	for (i = 0; i < 2 && po != NULL; i++) {
+	for (i = 0; i < 3 && po != NULL; i++) {
 		path = path_in(po, "%s/%s", dirs[i], num);
 		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 			break;
 	}
-	if (i == 2 || po == NULL)
+	if (i == 3 || po == NULL)
 		return 0;
 	age = file_age((long)st.st_mtime);
 	mq_print("%s/%s  %s", dirs[i], num,
@@ -484,8 +484,11 @@ put_router(const char *num, const char *po)
 	putchar('\n');
 	if (i == 0)
 		puts("\tis not in the queue yet; is submit -q running?");
-	else
+	else if (i == 1)
 		mq_put_deferred(po, num);
+	else
+		mq_print("\tis frozen; \"mailq release freezer/%s\" moves it "
+		    "to router\n", num);
 	printf("\tfile %s\n", path);
 	return 1;
 }
@@ -495,7 +498,8 @@ static int
 named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
 {
-	const char *num = mq_is_router(name), *po = view->postoffice;
+	const char *num = mq_is_frozen(name) != NULL ? mq_is_frozen(name) :
+	    mq_is_router(name), *po = view->postoffice;
 	const char *base = name_in(name) != NULL ? name_in(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
 	unsigned many = find_all(q, base, po, found);

@@ -1,5 +1,6 @@
 /*
- * unrouted.c - lists and releases mail in deferred/ (could not be routed).
+ * unrouted.c - lists and releases mail in deferred/ (could not be routed), and
+ * releases mail in freezer/.
  *
  *	1 message waits in deferred, 5m old
  *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
@@ -136,6 +137,35 @@ release(const char *po, const char *num, int dry)
 	return 0;
 }
 
+/* Moves freezer/NUM.REASON to router/NUM, or says that it would: 0, or an exit
+ * code. */
+static int
+thaw(const char *po, const char *name, int dry)
+{
+	char from[MQ_PATH_MAX], to[MQ_PATH_MAX];
+	int n = (int)strspn(name, "0123456789"), bad;
+	struct stat st;
+
+	if (text_fmt(from, sizeof(from), "%s/freezer/%s", po, name) < 0 ||
+	    text_fmt(to, sizeof(to), "%s/router/%.*s", po, n, name) < 0)
+		return X_UNAVAILABLE;
+	bad = lstat(from, &st);
+	if (bad == 0 && !S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		bad = -1;
+	}
+	/* a name in router/ is not replaced */
+	if (bad == 0 && !dry)
+		bad = link(from, to) < 0 ? -1 : unlink(from);
+	if (bad == 0) {
+		printf("freezer/%s: %s router/%.*s\n", name, dry ?
+		    "would be moved to" : "moved to", n, name);
+		return 0;
+	}
+	mq_complain("freezer/%s is not released: %s", name, strerror(errno));
+	return errno == EACCES || errno == EPERM ? X_NOPERM : X_UNAVAILABLE;
+}
+
 int
 mq_release(struct mq_order *o, const char *po)
 {
@@ -149,6 +179,11 @@ mq_release(struct mq_order *o, const char *po)
 		return X_UNAVAILABLE;
 	}
 	for (i = 0; i < o->n; i++) {
+		if (mq_is_frozen(o->what[i]) != NULL) {
+			bad = thaw(po, mq_is_frozen(o->what[i]), o->dry);
+			rc = bad != 0 ? bad : rc;
+			continue;
+		}
 		patterns = NULL;
 		if (strchr(o->what[i], '/') != NULL)
 			pat_read(o->what[i], &patterns);

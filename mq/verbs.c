@@ -67,7 +67,8 @@ mq_verb_meant(const char *s)
 static int
 is_message(const char *s)
 {
-	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL;
+	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL ||
+	    mq_is_frozen(s) != NULL;
 }
 
 /* The name in a word that may be a path of a message's file; of a path of
@@ -329,7 +330,7 @@ put_released(const struct mq_queue *q, const char *what)
 	int n = 0;
 
 	for (note = q->notes; note != NULL; note = note->next) {
-		if (note->kind == MQ_ORPHAN || (strcmp(what, "all") != 0 &&
+		if (note->kind >= MQ_ORPHAN || (strcmp(what, "all") != 0 &&
 		    strcmp(what, note->what) != 0))
 			continue;
 		mq_print("hold on %s%s: would be released\n",

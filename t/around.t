@@ -159,4 +159,45 @@ is 'a message file whose control file is being written is no orphan' \
     "$(count_of orphans)" 1
 rm -r "$po/transport/.301-1" "$po/transport/303-1" "$po/queue/303-1"
 sched_stop
+
+# ---- other directories of the router ---------------------------------------------
+
+mkdir "$po/bulk" "$po/freezer"
+rm -rf "$po"/router/[0-9]*
+echo bulk >"$po/bulk/501"
+touch -t 202601010000 "$po/bulk/501"
+is 'without ROUTERDIRS other directories are not looked at' \
+    "$(count_of router)" 0
+ROUTERDIRS=router:bulk:none:../queue
+export ROUTERDIRS
+is 'mail in a directory of ROUTERDIRS is counted with router' \
+    "$(count_of router)" 1
+like 'mail in a directory of ROUTERDIRS has its age' "$(mailq)" \
+    '^1 message waits in router, [0-9]{3}d'
+unset ROUTERDIRS
+is 'a freezer without mail is counted' "$(count_of frozen)" 0
+printf 'to anna\nenv-end\nSubject: x\n\n' >"$po/freezer/1003.spam"
+ln -s 1003.spam "$po/freezer/1004.spam"
+echo text >"$po/router/1005"
+cp "$po/router/1005" "$po/freezer/1005.virus"
+is 'mail in freezer is counted, links are not' "$(count_of frozen)" 2
+like 'mail in freezer is listed' "$(mailq)" '^freezer/1003.spam is frozen, for '
+like 'mail in freezer is an object' "$(mailq -j)" \
+    '^[{]"frozen":"freezer/1003.spam","age":[0-9]+[}]$'
+like 'mail in freezer is shown' "$(mailq show freezer/1003.spam)" \
+    'is frozen; "mailq release freezer/1003.spam"'
+is 'a release that only says what it would do' \
+    "$(mailq release -n freezer/1003.spam)" \
+    'freezer/1003.spam: would be moved to router/1003'
+is 'mail in freezer is released' "$(mailq release freezer/1003.spam)" \
+    'freezer/1003.spam: moved to router/1003'
+is 'released mail is in router' \
+    "$(sed -n 1p "$po/router/1003") $(ls "$po/freezer" | grep 1003)" 'to anna '
+for n in 1004.spam 1005.virus 1006.none ../queue/301-1; do
+	mailq release "freezer/$n" >"$tmp/out"
+	is "a release that cannot be is an error: $n" "$? $(cat "$tmp/out")" '69 '
+done
+is 'a release replaces no file of router' \
+    "$(cat "$po/router/1005") $(ls "$po/freezer")" "text 1004.spam
+1005.virus"
 finish

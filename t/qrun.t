@@ -38,6 +38,38 @@ is 'submit -q takes the oldest file first, then the smallest number' \
     "$(order)" \
     'router/70 router/9 router/10 router/600 router/7 '
 
+# ---- beside a router of ZMailer ----------------------------------------------------
+
+# It takes a file by renaming it to NUMBER-PID.
+file router 11-4711 local@our.example 202601010000
+sub -q >"$tmp/out"
+is 'a file that a router of ZMailer has taken is left alone' \
+    "$(cat "$tmp/out")$(ls "$po/router" "$po/transport")" "$po/router:
+11-4711
+
+$po/transport:"
+rm "$po/router/11-4711"
+n=0
+while [ $n -lt 60 ]; do
+	n=$((n + 1))
+	file router 1$n "u$n@our.example" 202601010000
+done
+mkdir "$tmp/taken"
+bg sh -c 'cd "$1" || exit
+for f in [0-9]*; do
+	mv "$f" "$f-$$" 2>/dev/null && mv "$f-$$" "$2"
+done' sh "$po/router" "$tmp/taken"
+sub -q >"$tmp/out"
+wait_for 30 gone $bg_pid
+sub -q >>"$tmp/out"
+diag "$(ls "$tmp/taken" | wc -l) files were taken by the other router"
+is 'two routers beside each other take each file once' \
+    "$(cat "$po"/transport/[0-9]* "$tmp"/taken/* 2>/dev/null |
+    sed -n 's/^r .* local - \(u[0-9]*\).*/\1/p
+    s/^to <\(u[0-9]*\)@.*/\1/p' | sort | uniq -c |
+    awk '{ print $1 }' | sort | uniq -c | tr -s ' ')" ' 60 1'
+rm -f "$po"/transport/[0-9]* "$po"/queue/[0-9]*
+
 # ---- directories of less important mail ------------------------------------------
 
 wrong bulk 1 202501010000
