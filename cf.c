@@ -513,7 +513,7 @@ set_id(const struct keyword *k, void *to, const char *s)
 		*(long *)to = pw->pw_uid;
 	else if (k->type == T_GROUP && (gr = getgrnam(s)) != NULL)
 		*(long *)to = gr->gr_gid;
-	else if (is_passing(errno)) {
+	else if (is_transient(errno)) {
 		rd.passing++;
 		wrong("the %s %.80s cannot be looked up: %s", k->name, s,
 		    strerror(errno));
@@ -658,7 +658,7 @@ set_text(const struct keyword *k, void *to, const char *s)
 {
 	char *copy;
 
-	if (k->type == T_HOST && !mailname_good(s))
+	if (k->type == T_HOST && !mailname_is_valid(s))
 		return "is no host's name";
 	copy = mem_dup(s);
 	if (copy == NULL)
@@ -1174,7 +1174,7 @@ cf_match(struct config *config, const char *channel, const char *host)
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	text_lower(address);
 	for (c = config->clauses; c != NULL; c = c->next) {
-		if (!pat_means(c->patterns, address))
+		if (!pat_match_address(c->patterns, address))
 			continue;
 		config->matched[n++] = c;
 		if (c->v.command != NULL)

@@ -497,7 +497,7 @@ check_way_in(void)
 	int n;
 
 	if (text_fmt(path, sizeof(path), "%s/public", opt.postoffice) < 0 ||
-	    stat(path, &way) < 0 || !post_closed(&way))
+	    stat(path, &way) < 0 || !post_is_closed(&way))
 		return;
 	for (; dirs != NULL && *dirs != '\0'; dirs += n + (dirs[n] == ':')) {
 		n = (int)strcspn(dirs, ":");

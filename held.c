@@ -148,7 +148,7 @@ held_address(const char *channel, const char *host)
 		return NULL;	/* asked for each new thread */
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
-	    !pat_means(h->patterns, address)))
+	    !pat_match_address(h->patterns, address)))
 		h = h->next;
 	return h != NULL ? h->text : NULL;
 }

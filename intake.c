@@ -165,7 +165,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 
-	if (!stubs_are_full() && heap_room(h, h->n + 1) == 0)
+	if (!stubs_are_full() && heap_reserve(h, h->n + 1) == 0)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
@@ -305,7 +305,7 @@ is_meant(const struct request *r, const struct thread *t)
 	if (r->patterns == NULL)
 		return 1;
 	text_fmt(address, sizeof(address), "%s/%s", t->chan->name, t->host);
-	return pat_means(r->patterns, address);
+	return pat_match_address(r->patterns, address);
 }
 
 /* Obeys the commands in the file of the message, and the requests that the
@@ -571,7 +571,7 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 	v = t->vertex;
 	if (c->delays < v->warned)
 		v->warned = c->delays;
-	v->box = ctl_box(c);
+	v->box = ctl_mailbox_hash(c);
 	return msg_add(v, c->l.off);
 }
 
@@ -689,7 +689,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 	if (m->nr == 0)
 		return 0;
 	q.total.accepted += !p->known;
-	ctl_forget();	/* of an earlier one of that name */
+	ctl_close_kept();	/* of an earlier one of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
 	    msg_from(c));
@@ -708,7 +708,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 static void
 trigger(struct ctl *c)
 {
-	ctl_go(c, 0);
+	ctl_seek(c, 0);
 	while (ctl_next_trigger(c)) {
 		th_trigger(c->host);
 		if (q.stubs.n > 0 &&

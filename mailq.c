@@ -346,7 +346,7 @@ is_other(const struct mq_queue *queue, const struct mq_ask *a)
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
 		return strcmp(want.postoffice, queue->postoffice) != 0;
-	return !same_file(&ours, &theirs);
+	return !is_same_file(&ours, &theirs);
 }
 
 /* Prints a report that was held until its post office was known. */

@@ -336,7 +336,7 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
 	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
-	    ctl_at(v->msg->name, off);
+	    ctl_rcpt_at(v->msg->name, off);
 	struct text t;
 
 	text_init(&t, words, sizeof(words));

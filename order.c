@@ -181,8 +181,8 @@ job_get(const struct vertex *v)
 
 	if (j != NULL)
 		return j;
-	if (heap_room(&r->jobs, r->njobs + 1) < 0 ||
-	    heap_room(&r->shares, r->njobs + 1) < 0 ||
+	if (heap_reserve(&r->jobs, r->njobs + 1) < 0 ||
+	    heap_reserve(&r->shares, r->njobs + 1) < 0 ||
 	    (j = mem_get(sizeof(*j))) == NULL)
 		return NULL;
 	j->msg = v->msg;

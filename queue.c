@@ -103,7 +103,7 @@ set_tag(const struct message *m, unsigned long off, int state)
 	int tag = state == RC_OK ? '+' : '-';
 
 	return off == 0 || ctl_tag(m->name, off, NULL) == tag ||
-	    ctl_mark(m->name, off, tag) == 0;
+	    ctl_set_tag(m->name, off, tag) == 0;
 }
 
 /* Makes sure of the tags of the vertex's finished recipients, and then forgets
@@ -148,11 +148,11 @@ fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
 {
 	const char *name = v->msg->name;
 
-	if (ctl_mark(name, off, '-') < 0)
+	if (ctl_set_tag(name, off, '-') < 0)
 		return -1;
-	if (ctl_diag(name, off, "", status, message, when) == 0)
+	if (ctl_append_diag(name, off, "", status, message, when) == 0)
 		return 0;
-	ctl_mark(name, off, ' ');
+	ctl_set_tag(name, off, ' ');
 	return -1;
 }
 
@@ -397,7 +397,7 @@ vertex_delete(struct vertex *v)
 	for (r = v->r; r < end; r++) {
 		if (r->state != RC_PENDING)
 			continue;
-		if (r->off != 0 && ctl_mark(m->name, r->off, '+') < 0)
+		if (r->off != 0 && ctl_set_tag(m->name, r->off, '+') < 0)
 			return -1;
 		finish(v, r, RC_OK, "deleted", NULL);
 	}
@@ -547,8 +547,8 @@ write_delays(struct message *m)
 			text_add(&f, "%ld", born + s->expiry);
 		text_init(&t, why, sizeof(why));
 		r = add_reasons(&t, v);
-		if (r != NULL && ctl_diag(m->name, r->off, fields, "", why, 0)
-		    < 0)
+		if (r != NULL &&
+		    ctl_append_diag(m->name, r->off, fields, "", why, 0) < 0)
 			return -1;
 		v->warned = times;
 	}
@@ -612,7 +612,7 @@ q_add(struct message *m)
 	unsigned long num = name_num(m->name);
 	struct vertex *v;
 
-	if (heap_room(&q.expire, q.messages.n + 1) < 0)
+	if (heap_reserve(&q.expire, q.messages.n + 1) < 0)
 		return -1;
 	m->loaded = ++q.events;
 	while ((twin = msg_find(num, twin)) != NULL)
@@ -833,10 +833,10 @@ wants_success(const char *name, unsigned long off)
 	const struct ctl *c;
 
 	errno = 0;
-	c = ctl_at(name, off);
+	c = ctl_rcpt_at(name, off);
 	if (c == NULL)
 		return errno != 0 && errno != ENOENT;
-	return c->l.error != 0 || (c->wishes & WISH_SUCCESS) != 0;
+	return c->l.error != 0 || (c->wishes & NOTIFY_SUCCESS) != 0;
 }
 
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
@@ -855,11 +855,11 @@ finished(struct vertex *v, struct rcpt *r, const struct status *s,
 	if (failed && *message == '\0')
 		message = "(unknown)";
 	if (line)
-		bad = ctl_diag(name, off, notary, failed ?
+		bad = ctl_append_diag(name, off, notary, failed ?
 		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
 		    now.wall) < 0;
 	if (bad && failed) {
-		ctl_mark(name, off, ' ');	/* it is tried again */
+		ctl_set_tag(name, off, ' ');	/* it is tried again */
 		deferral(v, r, HOST_GOOD, "cannot write the diagnostic");
 		return;
 	}
@@ -934,7 +934,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		dsn_due(v->msg);		/* its line may be there, too */
 	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid)
-			ctl_mark(name, r->off, ' ');
+			ctl_set_tag(name, r->off, ' ');
 }
 
 /* Looks up recipients without a report on disk, and forgets finished ones. */
@@ -979,9 +979,9 @@ find_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
-	    v->msg->untagged ? NULL : ctl_at(v->msg->name, v->r[0].off);
+	    v->msg->untagged ? NULL : ctl_rcpt_at(v->msg->name, v->r[0].off);
 
-	to_box(v, c == NULL ? 0 : ctl_box(c));
+	to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
 	if (v->thread == t)
 		return;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
@@ -1182,5 +1182,5 @@ q_sweep(void)
 		message_end(m);
 	}
 	th_sweep();
-	ctl_forget();
+	ctl_close_kept();
 }

@@ -153,7 +153,7 @@ set_mode(const char *path, int mode)
 		return -1;
 	errno = EAGAIN;		/* it was exchanged meanwhile */
 	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    !same_file(&st, &seen) || st.st_uid != geteuid() ||
+	    !is_same_file(&st, &seen) || st.st_uid != geteuid() ||
 	    fchmod(fd, (mode_t)mode) < 0;
 	close(fd);
 	return bad ? -1 : 0;
@@ -221,7 +221,7 @@ go_home(const char *path, const struct stat *st)
 	if (chdir(path) < 0 || stat(".", &here) < 0)
 		return -1;
 	errno = EAGAIN;
-	return same_file(&here, st) ? 0 : -1;
+	return is_same_file(&here, st) ? 0 : -1;
 }
 
 int
@@ -329,7 +329,8 @@ notified(char *name)
 	    (n = recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
-		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
+		if (strncmp(msg, "NEW ", 4) == 0 &&
+		    name_parse(msg + 4) != NULL &&
 		    text_fmt(name, NAME_MAX_, "%s", msg + 4) == 0)
 			return 1;
 	}
@@ -425,7 +426,7 @@ stay_home(void)
 
 	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
 	if (lstat(path, &there) == 0 && stat(".", &here) == 0 &&
-	    same_file(&here, &there)) {
+	    is_same_file(&here, &there)) {
 		said = NULL;
 		return;
 	}
@@ -521,7 +522,7 @@ static int
 offer(const char *entry, char *name)
 {
 	scan.entries++;
-	if (name_in(entry) != NULL) {
+	if (name_parse(entry) != NULL) {
 		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
 		return 1;
 	}
@@ -627,7 +628,7 @@ spool_where(const char *base, char *name)
 {
 	int level;
 
-	for (level = 0; level < OFFICE_LEVELS && name_in(base) != NULL;
+	for (level = 0; level < OFFICE_LEVELS && name_parse(base) != NULL;
 	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    office_dir(office_hash(base, level)), base);
@@ -732,7 +733,7 @@ remove_file(const char *path, const char *place, const char *name)
 int
 spool_remove(const char *name)
 {
-	ctl_forget();
+	ctl_close_kept();
 	/* if it stays, the control file stays, too, and leads to it later */
 	return remove_file(message_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
@@ -757,7 +758,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	struct stat st;
 	int i, half;
 
-	ctl_forget();
+	ctl_close_kept();
 	msg = ctl_msg(name);	/* while its message is there */
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
@@ -780,7 +781,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	}
 	q.total.aside++;
 	log_warn("set-aside msg=%s to=%s why: %s", msg, to + 3, why);
-	ctl_forget();
+	ctl_close_kept();
 	return 0;
 }
 

@@ -149,7 +149,7 @@ is_meant(char *const *patterns, const struct chan *chan, const char *host)
 	if (patterns == NULL)
 		return 1;
 	text_fmt(address, sizeof(address), "%s/%s", chan->name, host);
-	return pat_means(patterns, address);
+	return pat_match_address(patterns, address);
 }
 
 /* Calls act for each vertex that the command names and that is not done.
@@ -409,7 +409,7 @@ static const struct verb verbs[] = {
 static int
 understand(struct operation *r)
 {
-	const char *name = name_in(r->what), *why = NULL;
+	const char *name = name_parse(r->what), *why = NULL;
 
 	if (name != NULL) {
 		r->what = name;
@@ -478,7 +478,7 @@ be_dump(int fd)
 {
 	int i;
 
-	ctl_forget();
+	ctl_close_kept();
 	log_level = -1;		/* nothing: the log is our parent's */
 	for (i = 1; i < SIGNALS; i++)
 		signal(i, SIG_DFL);
@@ -640,7 +640,7 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	fd = open_fifo(path, O_WRONLY);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &opened) < 0 || !same_file(&opened, &before) ||
+	if (fstat(fd, &opened) < 0 || !is_same_file(&opened, &before) ||
 	    fd_cloexec(fd) < 0) {
 		close(fd);
 		return -1;

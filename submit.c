@@ -401,7 +401,7 @@ static void
 drop(struct post *p)
 {
 	rights_group(1);
-	post_drop(p);
+	post_remove(p);
 	rights_group(0);
 }
 
@@ -452,7 +452,7 @@ pass_on(struct post *p, char *name)
 	if (bad)
 		return cannot_write(opt.po);
 	text_fmt(name, 64, "router/%lu", p->num);
-	post_new(path_in(opt.po, ROUTER_NOTIFY), name + 7);
+	post_notify(path_in(opt.po, ROUTER_NOTIFY), name + 7);
 	if (opt.verbose)
 		printf("given to %s\n", name);
 	return 0;
@@ -474,7 +474,7 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 		say("%s may be in the queue nevertheless, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
-	post_drop(p);		/* after the rename it has no name to remove */
+	post_remove(p);		/* after the rename it has no name to remove */
 	return bad != 0 ? X_TEMPFAIL : 0;
 }
 
@@ -525,7 +525,7 @@ load(struct routes *routes)
 
 	if (route_load(routes, opt.table) == 0)
 		return 0;
-	code = is_passing(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
+	code = is_transient(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));

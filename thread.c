@@ -101,7 +101,7 @@ ring_for(struct chan *chan, const char *host)
 			log_warn("no-command channel=%s no clause with a "
 			    "command matches; this mail waits", chan->name);
 	}
-	return heap_room(&r->ready, r->nthreads + 1) < 0 ? NULL : r;
+	return heap_reserve(&r->ready, r->nthreads + 1) < 0 ? NULL : r;
 }
 
 static void
@@ -260,7 +260,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
 	r = ring_for(chan, host);
-	if (r == NULL || heap_room(&q.wake, q.dests.n + 1) < 0)
+	if (r == NULL || heap_reserve(&q.wake, q.dests.n + 1) < 0)
 		return NULL;
 	if (t != NULL)
 		REMOVE(q.unused, t, next, prev);

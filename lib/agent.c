@@ -20,7 +20,7 @@
 #define LOCK_MOST	999999L	/* the largest number of six digits */
 
 void
-line_lock(char field[7], long pid)
+lock_print(char field[7], long pid)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	int i;
@@ -36,13 +36,13 @@ line_lock(char field[7], long pid)
 }
 
 int
-line_hold(int fd)
+lock_set(int fd)
 {
 	return fd_lock_at(fd, F_SETLK, F_WRLCK, LOCK_BYTE((long)getpid()));
 }
 
 int
-line_guard(int fd, int on)
+lock_guard(int fd, int on)
 {
 	return fd_lock_at(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, LOCK_BYTE(0));
 }

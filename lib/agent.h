@@ -13,14 +13,14 @@
 #endif
 
 /* The six bytes of a lock for a process number; ctlfile.c reads them. */
-void	line_lock(char field[7], long pid);
+void	lock_print(char field[7], long pid);
 /* Sets our fcntl lock on the control file of a job; ctlfile.c asks for it.
  * Closing any descriptor of the file ends it.  0, or -1 with errno: another
  * process has the lock, or there are no locks. */
-int	line_hold(int fd);
+int	lock_set(int fd);
 /* Locks byte CONTROL_MAX itself, the guard of agents that take recipients,
  * without waiting; or unlocks it.  0, or -1 with errno. */
-int	line_guard(int fd, int on);
+int	lock_guard(int fd, int on);
 
 /* Waits until fd, unless it is -1, can be read or written, for so many seconds
  * at most: 1, 0, or -1 with errno. */

@@ -97,10 +97,10 @@ ctl_is_word(const char *s, size_t n, const char *word)
 static unsigned
 wish_of(const char *s, size_t n)
 {
-	return ctl_is_word(s, n, "FAILURE") ? WISH_FAILURE :
-	    ctl_is_word(s, n, "SUCCESS") ? WISH_SUCCESS :
-	    ctl_is_word(s, n, "DELAY") ? WISH_DELAY :
-	    ctl_is_word(s, n, "NEVER") ? WISH_NEVER : 0;
+	return ctl_is_word(s, n, "FAILURE") ? NOTIFY_FAILURE :
+	    ctl_is_word(s, n, "SUCCESS") ? NOTIFY_SUCCESS :
+	    ctl_is_word(s, n, "DELAY") ? NOTIFY_DELAY :
+	    ctl_is_word(s, n, "NEVER") ? NOTIFY_NEVER : 0;
 }
 
 /* The bits of the words of a list, which ends at a blank. */
@@ -115,11 +115,11 @@ notify_list(const char *s)
 		wishes |= wish_of(s, len);
 		s += len;
 	} while (*s++ == ',');
-	return wishes != 0 ? wishes | WISH_GIVEN : 0;
+	return wishes != 0 ? wishes | NOTIFY_GIVEN : 0;
 }
 
 unsigned
-ctl_wishes(const char *s, char *orcpt, size_t size)
+ctl_notify(const char *s, char *orcpt, size_t size)
 {
 	unsigned wishes = 0;
 	size_t len;
@@ -329,7 +329,7 @@ ctl_address(struct ctl *c)
 /* ---- the whole file -------------------------------------------------- */
 
 void
-ctl_go(struct ctl *c, unsigned long off)
+ctl_seek(struct ctl *c, unsigned long off)
 {
 	c->in_block = 0;
 	line_at(&c->l, off);
@@ -406,7 +406,7 @@ to_rcpt(struct ctl *c, unsigned long off)
 {
 	if (off == 0 || off > CONTROL_MAX)
 		return 0;
-	ctl_go(c, off - 1);
+	ctl_seek(c, off - 1);
 	return line_next(&c->l) && c->l.len == 0 &&	/* a newline */
 	    line_next(&c->l) && c->l.len > 2 && c->l.line[0] == 'r' &&
 	    c->l.line[1] != '\0' && strchr(" ~+-", c->l.line[1]) != NULL;
@@ -421,7 +421,7 @@ ctl_rcpt(struct ctl *c, unsigned long off)
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
 	c->rest = c->privilege;	/* the next line takes the buffer */
 	c->drpt = to_words(c) ? (long)c->l.off : -1;
-	c->wishes = ctl_wishes(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
+	c->wishes = ctl_notify(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
 	    sizeof(c->orcpt));
 	return 0;
 }
@@ -519,7 +519,8 @@ scan_line(struct ctl *c)
 		c->ndiag += c->l.line[1] == ' ';
 		break;
 	case 'N':
-		c->asks_delay |= (ctl_wishes(value, NULL, 0) & WISH_DELAY) != 0;
+		if (ctl_notify(value, NULL, 0) & NOTIFY_DELAY)
+			c->asks_delay = 1;
 		break;
 	case 'v':
 		c->has_verbose = 1;
@@ -730,7 +731,7 @@ ctl_close(struct ctl *c)
 /* Like the agent mailbox, ignores quotes, case, and all behind a '+' or an '@'.
  * A file or a program counts as a mailbox of its uid. */
 unsigned
-ctl_box(const struct ctl *c)
+ctl_mailbox_hash(const struct ctl *c)
 {
 	const char *p = c->user + strspn(c->user, "\"\\");
 	char name[WORD_MAX_];
@@ -773,7 +774,7 @@ ctl_msg(const char *name)
 }
 
 void
-ctl_forget(void)
+ctl_close_kept(void)
 {
 	if (kept.name[0] != '\0')
 		close(kept.l.fd);
@@ -790,7 +791,7 @@ hold(const char *name)
 
 	if (kept.name[0] != '\0' && strcmp(name, kept.name) == 0)
 		return kept.l.fd;
-	ctl_forget();
+	ctl_close_kept();
 	fd = open_file(name, NULL);
 	if (fd >= 0) {
 		ctl_start(&kept, fd, name);
@@ -822,7 +823,7 @@ is_cut_at(unsigned long off)
 }
 
 int
-ctl_mark(const char *name, unsigned long off, int tag)
+ctl_set_tag(const char *name, unsigned long off, int tag)
 {
 	const char *line = peek(name, off, 1);
 
@@ -867,7 +868,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 }
 
 const struct ctl *
-ctl_at(const char *name, unsigned long off)
+ctl_rcpt_at(const char *name, unsigned long off)
 {
 	return hold(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
 }
@@ -996,7 +997,7 @@ ctl_cancel(const char *name, const char *channel, const char *host,
 }
 
 int
-ctl_diag(const char *name, unsigned long off, const char *notary,
+ctl_append_diag(const char *name, unsigned long off, const char *notary,
     const char *status, const char *message, long when)
 {
 	char line[4096];
@@ -1006,7 +1007,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
-		c = ctl_at(name, off);
+		c = ctl_rcpt_at(name, off);
 		if (c == NULL)
 			line_next(&kept.l);
 		ctl_diag_begin(&t, fd, off, header_of(off),

@@ -20,15 +20,15 @@
 /* Are these n bytes the word, which is in capitals? */
 int	ctl_is_word(const char *, size_t n, const char *word);
 
-#define WISH_FAILURE	1U
-#define WISH_SUCCESS	2U
-#define WISH_DELAY	4U
-#define WISH_GIVEN	8U	/* there is a NOTIFY list */
-#define WISH_NEVER	16U
+#define NOTIFY_FAILURE	1U
+#define NOTIFY_SUCCESS	2U
+#define NOTIFY_DELAY	4U
+#define NOTIFY_GIVEN	8U	/* there is a NOTIFY list */
+#define NOTIFY_NEVER	16U
 
 /* The bits of the NOTIFY list in the value of an N line (NULL: no such line).
  * If orcpt is not NULL, it is set to the ORCPT, "type;xtext", or "". */
-unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
+unsigned ctl_notify(const char *words, char *orcpt, size_t size);
 
 /* ---- a control file from front to end ---------------------------------- */
 
@@ -76,7 +76,7 @@ struct ctl {
 	/* after ctl_rcpt, the current line being behind the recipient's */
 	int	tag;		/* ' ' '~' '+' '-' */
 	long	drpt;		/* offset of its N line, -1: none */
-	unsigned wishes;	/* as in ctl_wishes */
+	unsigned wishes;	/* as in ctl_notify */
 	char	privilege[24];
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
@@ -102,7 +102,7 @@ void	ctl_close(struct ctl *);
 int	ctl_line(struct ctl *);
 /* Reads the next such line without checking it: 1, or 0 at the end. */
 int	ctl_walk(struct ctl *);
-void	ctl_go(struct ctl *, unsigned long off);	/* moves to off */
+void	ctl_seek(struct ctl *, unsigned long off);	/* moves to off */
 /* Moves to the recipient whose line is at off, and takes in its words and its N
  * line: 0, or -1 if there is none.  The tag may be that of an earlier reading.
  */
@@ -117,7 +117,7 @@ int	ctl_next(struct ctl *);
 int	ctl_next_trigger(struct ctl *);
 /* A hash of the mailbox of the current recipient if its host is "-"; 0: it has
  * no mailbox. */
-unsigned ctl_box(const struct ctl *);
+unsigned ctl_mailbox_hash(const struct ctl *);
 
 /* ---- one line of a file ------------------------------------------------ */
 
@@ -132,15 +132,15 @@ int	ctl_field(const char *name, const char *letters, char *value,
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* The recipient whose line is at off, as after ctl_rcpt, good until the next
  * call of this section; NULL: there is none. */
-const struct ctl *ctl_at(const char *name, unsigned long off);
+const struct ctl *ctl_rcpt_at(const char *name, unsigned long off);
 /* Sets the tag and frees the lock: 0 or -1.  For '+' also 0 if the file was cut
  * before this line. */
-int	ctl_mark(const char *name, unsigned long off, int tag);
+int	ctl_set_tag(const char *name, unsigned long off, int tag);
 /* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...".  Empty notary fields
  * are made from the recipient's address and the status, such as "4.4.7 (text)".
  * when is the time of the last attempt, seconds since 1970, 0 if unknown.  0 or
  * -1. */
-int	ctl_diag(const char *name, unsigned long off, const char *notary,
+int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
 /* Appends a '#' line: 0 or -1. */
 int	ctl_cancel(const char *name, const char *channel, const char *host,
@@ -151,7 +151,7 @@ void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 int	ctl_sync(const char *name);	/* it is on disk then: 0 or -1 */
 /* No file is kept open any more; to be called when those of a name go, or are
  * others. */
-void	ctl_forget(void);
+void	ctl_close_kept(void);
 /* "NAME id=ID" for the log, ID being the spool id; the name alone if the
  * message file is gone.  Good for one log line. */
 const char *ctl_msg(const char *name);

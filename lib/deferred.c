@@ -23,7 +23,7 @@
 #define PAUSE_MOST	3600	/* ... doubled up to this */
 
 int
-deferred_name(const char *s)
+deferred_is_name(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
 
@@ -31,19 +31,19 @@ deferred_name(const char *s)
 }
 
 const char *
-deferred_of(const char *entry, char *num, unsigned long size)
+deferred_num_of(const char *entry, char *num, unsigned long size)
 {
 	size_t n = strlen(entry), k = sizeof(WHY) - 1;
 
 	return n > k && strcmp(entry + n - k, WHY) == 0 &&
 	    text_fmt(num, size, "%.*s", (int)(n - k), entry) == 0 &&
-	    deferred_name(num) ? num : NULL;
+	    deferred_is_name(num) ? num : NULL;
 }
 
 static int
 why_path(char *path, const char *office, const char *num)
 {
-	if (deferred_name(num) && text_fmt(path, PATH_SIZE,
+	if (deferred_is_name(num) && text_fmt(path, PATH_SIZE,
 	    "%s/" DEFERRED "/%s" WHY, office, num) == 0)
 		return 0;
 	errno = ENAMETOOLONG;
@@ -117,7 +117,7 @@ deferred_write(const char *office, const char *num, const struct deferred *d)
 }
 
 int
-deferred_forget(const char *office, const char *num)
+deferred_remove(const char *office, const char *num)
 {
 	char path[PATH_SIZE];
 

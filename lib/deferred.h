@@ -16,7 +16,7 @@ struct deferred {
 };
 
 /* Is this a name of messages in router/ and deferred/, a number? */
-int	deferred_name(const char *);
+int	deferred_is_name(const char *);
 /* Reads office/deferred/NUM.why: 0, or -1 if it is missing or damaged; then the
  * message is due at once. */
 int	deferred_read(const char *office, const char *num, struct deferred *);
@@ -25,9 +25,9 @@ int	deferred_read(const char *office, const char *num, struct deferred *);
 int	deferred_write(const char *office, const char *num,
 	    const struct deferred *);
 /* Removes office/deferred/NUM.why: 0, or -1 with errno. */
-int	deferred_forget(const char *office, const char *num);
+int	deferred_remove(const char *office, const char *num);
 /* The number in the name NUM.why, copied to num; NULL: another name. */
-const char *deferred_of(const char *entry, char *num, unsigned long size);
+const char *deferred_num_of(const char *entry, char *num, unsigned long size);
 
 /* Has the message file office/queue/name no control file, nor one that is being
  * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.

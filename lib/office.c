@@ -51,7 +51,7 @@ name_num(const char *name)
 }
 
 const char *
-name_in(const char *s)
+name_parse(const char *s)
 {
 	int level;
 	size_t n;
@@ -202,7 +202,7 @@ static char host_name[MAILNAME_SIZE];
 /* Labels of letters, digits, '-' and '_', with dots between (RFC 1035).  With a
  * '-' before it, a program would take a name for an option. */
 int
-mailname_good(const char *s)
+mailname_is_valid(const char *s)
 {
 	size_t n;
 
@@ -222,7 +222,7 @@ mailname_good(const char *s)
 static int
 take(const char *s)
 {
-	if (s == NULL || !mailname_good(s))
+	if (s == NULL || !mailname_is_valid(s))
 		return 0;
 	strcpy(host_name, s);
 	return 1;

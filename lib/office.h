@@ -21,7 +21,7 @@ unsigned long name_num(const char *name);	/* 123 */
 /* name_base of the text if that may be one, a digit first and not too long, and
  * at most two hash directories are in front; else NULL, as the path could lead
  * elsewhere. */
-const char *name_in(const char *);
+const char *name_parse(const char *);
 
 /* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
  * two: "", "A/" or "A/B/", good until the next call. */
@@ -52,7 +52,7 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 int	mailname_is_empty(const char *dir);	/* a file without a word */
-int	mailname_good(const char *);	/* Can a host have this name? */
+int	mailname_is_valid(const char *);	/* Can a host have this name? */
 
 /* The seconds from a time stamp of a file until now.wall; -1: not known, as the
  * clock is not set, or was not when the file was written. */

@@ -87,7 +87,7 @@ addr_domain(const char *addr)
 }
 
 const char *
-addr_bad(const char *s)
+addr_error(const char *s)
 {
 	int quoted = 0, c;
 
@@ -116,7 +116,7 @@ can_get_dsn(const char *address)
 
 	return *p != '\0' && strchr("|/-:", *p) == NULL &&
 	    strlen(address) <= ADDRESS_MOST &&
-	    strpbrk(address, "<>") == NULL && addr_bad(address) == NULL;
+	    strpbrk(address, "<>") == NULL && addr_error(address) == NULL;
 }
 
 /* ---- the message ----------------------------------------------------- */
@@ -155,12 +155,12 @@ see_head(const struct ctl *c, struct head *h)
  * writes the sender's wishes (n, R) behind recipients; as in the agents, the
  * first of each counts. */
 int
-origin_head(struct diags *n, struct head *h)
+origin_read_head(struct diags *n, struct head *h)
 {
 	int nrcpt = 0, seen_ret = 0;
 
 	memset(h, 0, sizeof(*h));
-	for (ctl_go(&n->c, 0); ctl_walk(&n->c) && n->c.l.line[0] != 'd' &&
+	for (ctl_seek(&n->c, 0); ctl_walk(&n->c) && n->c.l.line[0] != 'd' &&
 	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
 		nrcpt += n->c.l.line[0] == 'r';
 		see_wish(&n->c, h, &seen_ret);
@@ -168,7 +168,7 @@ origin_head(struct diags *n, struct head *h)
 			see_head(&n->c, h);
 	}
 	errno = n->c.l.error;
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	return errno != 0 ? -1 : 0;
 }
 
@@ -241,7 +241,7 @@ look_on(struct origin *g, unsigned long off)
 		g->hdr = -1;
 		g->twice = 0;
 	}
-	ctl_go(&g->w, g->to);
+	ctl_seek(&g->w, g->to);
 	g->to = ULONG_MAX;
 	while (!seen && ctl_walk(&g->w)) {
 		letter = g->w.l.line[0];
@@ -364,7 +364,7 @@ diag_reason(const struct diags *n, unsigned long off)
 }
 
 int
-diag_mark(struct diags *n, unsigned long at, int tag)
+diag_set_tag(struct diags *n, unsigned long at, int tag)
 {
 	int fd = n->c.l.fd;
 	char is, to = (char)tag;
@@ -376,7 +376,7 @@ diag_mark(struct diags *n, unsigned long at, int tag)
 }
 
 int
-diag_delayed(struct diags *n, unsigned long count)
+diag_set_delays(struct diags *n, unsigned long count)
 {
 	char field[8];
 

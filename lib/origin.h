@@ -41,9 +41,9 @@ int	diag_next(struct diags *);
 /* The text of the line for the recipient at off, good until the next call. */
 const char *diag_reason(const struct diags *, unsigned long off);
 /* Sets the tag of the diagnostic line at this offset: 0 or -1. */
-int	diag_mark(struct diags *, unsigned long at, int tag);
+int	diag_set_tag(struct diags *, unsigned long at, int tag);
 /* Writes the number of warnings that are over into the line of rc: 0 or -1. */
-int	diag_delayed(struct diags *, unsigned long count);
+int	diag_set_delays(struct diags *, unsigned long count);
 
 /* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
@@ -52,7 +52,7 @@ void	xtext_add(struct text *, const char *, size_t n);
  * quotes belongs to the name. */
 const char *addr_domain(const char *);
 /* Can it be put between < and >?  NULL, or the status that says why not. */
-const char *addr_bad(const char *);
+const char *addr_error(const char *);
 /* Can a DSN be sent to this address?  Not to a program or a file, nor to an
  * address that an envelope or a header cannot contain. */
 int	can_get_dsn(const char *address);
@@ -68,7 +68,7 @@ struct head {
 };
 
 /* 0, or -1 with errno; the walk begins anew. */
-int	origin_head(struct diags *, struct head *);
+int	origin_read_head(struct diags *, struct head *);
 
 /*
  * origin: the sender and header that several recipients share.

@@ -48,7 +48,7 @@ path_walk(const char *po, const char *dir, void (*each)(void *, const char *),
 			continue;
 		}
 		while (errno = 0, (e = readdir(d)) != NULL)
-			if (name_in(e->d_name) != NULL && text_fmt(name,
+			if (name_parse(e->d_name) != NULL && text_fmt(name,
 			    sizeof(name), "%s%s", office_dir(i),
 			    e->d_name) == 0)
 				each(arg, name);

@@ -222,7 +222,7 @@ pat_match(const char *p, const char *s)
 }
 
 int
-pat_means(char *const *all, const char *address)
+pat_match_address(char *const *all, const char *address)
 {
 	int dsn = strncmp(address, "dsn/", 4) == 0;
 

@@ -13,6 +13,6 @@ void	pat_free(char **);
 int	pat_match(const char *, const char *);
 /* Does one of the alternatives match the address channel/host?  An address of
  * the channel dsn needs a pattern that names it: "dsn/...". */
-int	pat_means(char *const *all, const char *address);
+int	pat_match_address(char *const *all, const char *address);
 
 #endif

@@ -114,14 +114,14 @@ show(const struct post *p, int fd, const struct stat *file)
 	struct stat st;
 
 	text_fmt(dir, sizeof(dir), "%s/public", p->po);
-	if (stat(dir, &st) < 0 || !post_closed(&st) ||
+	if (stat(dir, &st) < 0 || !post_is_closed(&st) ||
 	    file->st_gid != st.st_gid)
 		return 0;
 	return fchmod(fd, 0640);
 }
 
 int
-post_closed(const struct stat *dir)
+post_is_closed(const struct stat *dir)
 {
 	return (dir->st_mode & 007) == 0 && (dir->st_mode & 030) == 030;
 }
@@ -160,7 +160,7 @@ post_open(struct post *p, const char *po, const char *tag)
 }
 
 void
-post_drop(struct post *p)
+post_remove(struct post *p)
 {
 	int err = errno;
 
@@ -174,7 +174,7 @@ post_sync(struct post *p)
 {
 	if (file_sync(p->f) == 0)
 		return 0;
-	post_drop(p);
+	post_remove(p);
 	return -1;
 }
 
@@ -227,7 +227,7 @@ post_send(struct post *p)
 	if (post_sync(p) < 0)
 		return -1;
 	if (name_it(p) < 0 || sync_name(p) < 0) {
-		post_drop(p);
+		post_remove(p);
 		return -1;
 	}
 	fclose(p->f);
@@ -235,7 +235,7 @@ post_send(struct post *p)
 }
 
 void
-post_new(const char *path, const char *what)
+post_notify(const char *path, const char *what)
 {
 #ifdef NO_TCP
 	(void)path;

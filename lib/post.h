@@ -15,7 +15,7 @@ struct post {
 };
 
 /* Is public/ or router/ open to its group and closed to all others? */
-int	post_closed(const struct stat *dir);
+int	post_is_closed(const struct stat *dir);
 /* Makes a file in this directory with a name that nobody can guess: a
  * descriptor, or -1 with errno. */
 int	post_make(char *path, size_t size, const char *dir, const char *tag);
@@ -28,8 +28,8 @@ int	post_sync(struct post *);
 int	post_send(struct post *);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * Without it, or if it is lost, the message is found by polling. */
-void	post_new(const char *path, const char *what);
+void	post_notify(const char *path, const char *what);
 /* Removes the file. */
-void	post_drop(struct post *);
+void	post_remove(struct post *);
 
 #endif

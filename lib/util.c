@@ -642,7 +642,7 @@ fd_nonblock(int fd)
 }
 
 int
-same_file(const struct stat *a, const struct stat *b)
+is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
@@ -675,7 +675,7 @@ fd_plain(const char *path, int flags, struct stat *st)
 		error = errno;
 	else if (!S_ISREG(st->st_mode))
 		error = EINVAL;
-	else if (O_NOFOLLOW == 0 && !same_file(&seen, st))
+	else if (O_NOFOLLOW == 0 && !is_same_file(&seen, st))
 		error = EAGAIN;		/* it was replaced meanwhile */
 	else if (CLOEXEC == 0)
 		fd_cloexec(fd);
@@ -743,14 +743,14 @@ fd_append(int *to, const char *path)
 	    st.st_uid != geteuid();
 
 	if (*to > 2 && fstat(*to, &opened) == 0 && (!linked ? there :
-	    stat(path, &st) == 0) && same_file(&opened, &st))
+	    stat(path, &st) == 0) && is_same_file(&opened, &st))
 		return 0;
 	if (!bad)
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
 		    (linked ? 0 : there ? O_NOFOLLOW : O_EXCL), 0644);
 	if (fd >= 0 && !linked)
 		bad = fstat(fd, &opened) < 0 ||
-		    (there && !same_file(&opened, &st)) ||
+		    (there && !is_same_file(&opened, &st)) ||
 		    (S_ISREG(opened.st_mode) && opened.st_nlink != 1);
 	if (fd >= 0 && bad)
 		close(fd);
@@ -825,7 +825,7 @@ open_new(const char *path)
 			continue;
 		if ((fd_lock(fd) == 0 || (errno != EACCES && errno != EAGAIN))
 		    && fstat(fd, &st) == 0 && lstat(path, &named) == 0 &&
-		    same_file(&st, &named)) {
+		    is_same_file(&st, &named)) {
 			if (st.st_size == 0)
 				return fd;
 			unlink(path);
@@ -872,7 +872,7 @@ fd_replace(const char *path, void (*print)(FILE *))
 /* ---- users ----------------------------------------------------------- */
 
 int
-is_passing(int err)
+is_transient(int err)
 {
 	return err == EIO || err == EINTR || err == ENOMEM ||
 #ifdef ETIMEDOUT
@@ -902,7 +902,7 @@ look_up(const char *name, long uid)
 
 	errno = 0;
 	pw = name != NULL ? getpwnam(name) : getpwuid((uid_t)uid);
-	if (pw == NULL && !is_passing(errno))
+	if (pw == NULL && !is_transient(errno))
 		errno = 0;
 	return pw;
 }
@@ -1058,7 +1058,7 @@ line_next(struct lines *l)
 
 /* Doubled, so that n owners cost O(n) copies in all. */
 int
-heap_room(struct heap *h, unsigned n)
+heap_reserve(struct heap *h, unsigned n)
 {
 	struct slot *v;
 	unsigned size = h->size > 0 ? h->size : 16;

@@ -179,7 +179,7 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
-int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
+int	is_same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
 /* Opens a regular file, never through a link, and fills in its status if that
  * is not NULL: a descriptor, or -1; EINVAL means that it is not a regular file.
  */
@@ -287,7 +287,7 @@ struct heap {
 	unsigned n, size;
 };
 
-int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
+int	heap_reserve(struct heap *, unsigned n);	/* room for n: 0, -1 */
 void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
@@ -298,7 +298,7 @@ double	heap_wait(const struct heap *);
 /* ---- users ----------------------------------------------------------- */
 
 /* Is a failure with this errno a matter of the moment? */
-int	is_passing(int err);
+int	is_transient(int err);
 /* Leaves all supplementary groups, before setgid(gid): 0, or -1 with errno. */
 #ifdef NO_INITGROUPS
 #define groups_leave(gid) ((void)(gid), 0)

@@ -102,7 +102,7 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 	}
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.' ||
-		    (router && !deferred_name(e->d_name)) ||
+		    (router && !deferred_is_name(e->d_name)) ||
 		    lstat(path_in(po, "%s/%s", dir, e->d_name), &st) < 0 ||
 		    (router && !S_ISREG(st.st_mode)) ||
 		    (!router && is_second(po, e->d_name)))

@@ -46,7 +46,7 @@ mq_is_router(const char *s)
 int
 mq_id(const char *name, const char *po, char *id, size_t size)
 {
-	return po == NULL || name_in(name) == NULL ? -1 :
+	return po == NULL || name_parse(name) == NULL ? -1 :
 	    spool_id(name, NULL, path_in(po, "queue/%s", name), id, size);
 }
 
@@ -188,7 +188,7 @@ int
 mq_name(const char *word, const char *po, const char *logfile,
     char name[MQ_NAME_MAX])
 {
-	const char *num = mq_is_router(word), *base = name_in(word);
+	const char *num = mq_is_router(word), *base = name_parse(word);
 	unsigned many = mq_find(NULL, po, base != NULL ? base : word, name);
 	int error = errno;
 	char id[MQ_NAME_MAX];

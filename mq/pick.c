@@ -157,7 +157,7 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 		    mq_match(p->dest, d->channel, d->host);
 	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
 	text_lower(s);
-	return p->dest != NULL ? pat_means(p->dest, s) :
+	return p->dest != NULL ? pat_match_address(p->dest, s) :
 	    strcmp(d->channel, "dsn") != 0;
 }
 

@@ -141,7 +141,7 @@ touched(const struct mq_msg *m, const struct mq_job *j, const char *po)
 	char path[MQ_PATH_MAX];
 	struct stat control, message;
 
-	if (po == NULL || name_in(m->name) == NULL || m->first != m->last ||
+	if (po == NULL || name_parse(m->name) == NULL || m->first != m->last ||
 	    j->state == MQ_RUN || j->state == MQ_QUEUEONLY ||
 	    j->state == MQ_FROZEN || j->state == MQ_COMMAND ||
 	    text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0 ||
@@ -179,7 +179,7 @@ put_done(const struct mq_msg *m, const char *po)
 	static struct diags n;
 	unsigned many = 0;
 
-	if (po == NULL || name_in(m->name) == NULL ||
+	if (po == NULL || name_parse(m->name) == NULL ||
 	    mq_diags(&n, po, m->name) < 0)
 		return;
 	while (diag_next(&n))

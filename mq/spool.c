@@ -83,7 +83,7 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 	int letter;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (m->known || name_in(m->name) == NULL)
+		if (m->known || name_parse(m->name) == NULL)
 			continue;
 		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
@@ -295,7 +295,7 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	memset(r, 0, sizeof(*r));
 	if (view->postoffice == NULL)
 		r->why = "the queue is on another machine";
-	else if (name_in(m->name) == NULL)
+	else if (name_parse(m->name) == NULL)
 		r->why = "the name of the message is not a plain one";
 	else if (open_ctl(&c, view->postoffice, m->name) < 0) {
 		r->gone = errno == ENOENT;

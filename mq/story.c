@@ -114,7 +114,7 @@ put_header(struct ctl *c)
 static int
 take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	while (diag_next(n))
 		if (mq_add_why(q, msg, n->off, n->text) < 0)
 			return -1;
@@ -170,14 +170,14 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	if (mq_diags(&n, po, m->name) < 0)
 		return -1;
 	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
-	ctl_go(&n.c, 0);
+	ctl_seek(&n.c, 0);
 	while (ctl_walk(&n.c))
 		if (n.c.l.len == 1 && n.c.l.line[0] == 'm') {
 			put_header(&n.c);
 			break;
 		}
 	puts("recipients");
-	ctl_go(&n.c, 0);
+	ctl_seek(&n.c, 0);
 	while (diag_next_rcpt(&n))
 		put_rcpt(&n, q, m, po, n.c.l.off);
 	error = diag_error(&n);
@@ -356,7 +356,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	unsigned i;
 
 	mq_put_message(m);
-	if (view->postoffice != NULL && name_in(m->name) != NULL) {
+	if (view->postoffice != NULL && name_parse(m->name) != NULL) {
 		put_id(m, view->postoffice);
 		if (put_file(q, m, view->postoffice) == 0)
 			return;
@@ -500,7 +500,7 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 {
 	const char *num = mq_is_frozen(name) != NULL ? mq_is_frozen(name) :
 	    mq_is_router(name), *po = view->postoffice;
-	const char *base = name_in(name) != NULL ? name_in(name) : name;
+	const char *base = name_parse(name) != NULL ? name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
 	unsigned many = find_all(q, base, po, found);
 

@@ -73,7 +73,7 @@ mq_unrouted(struct mq_queue *q, const char *po)
 	if (d == NULL && errno != ENOENT)
 		return 0;
 	while (d != NULL && !bad && (e = readdir(d)) != NULL)
-		if (deferred_name(e->d_name) && lstat(path_in(po, DEFERRED
+		if (deferred_is_name(e->d_name) && lstat(path_in(po, DEFERRED
 		    "/%s", e->d_name), &st) == 0 && S_ISREG(st.st_mode))
 			bad = add(q, po, e->d_name, &st) < 0;
 	if (d != NULL)
@@ -125,7 +125,7 @@ release(const char *po, const char *num, int dry)
 {
 	int rc;
 
-	if (!dry && deferred_forget(po, num) < 0 && errno != ENOENT) {
+	if (!dry && deferred_remove(po, num) < 0 && errno != ENOENT) {
 		rc = errno == EACCES || errno == EPERM ? X_NOPERM :
 		    X_UNAVAILABLE;
 		mq_complain(DEFERRED "/%s is not released: %s", num,

@@ -67,8 +67,8 @@ mq_verb_meant(const char *s)
 static int
 is_message(const char *s)
 {
-	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL ||
-	    mq_is_frozen(s) != NULL;
+	return name_parse(s) != NULL || mq_is_id(s) ||
+	    mq_is_router(s) != NULL || mq_is_frozen(s) != NULL;
 }
 
 /* The name in a word that may be a path of a message's file; of a path of
@@ -88,7 +88,7 @@ called(char *word)
 		s = p + strlen(dirs[i]);
 		if (i >= 2 && mq_is_router(p) != NULL)
 			return p;
-		if (i < 2 && name_in(s) != NULL &&
+		if (i < 2 && name_parse(s) != NULL &&
 		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
 		    name_base(s)[strspn(name_base(s), "0123456789-")] == '\0')
 			return s;
@@ -217,7 +217,8 @@ mq_order_names(struct mq_order *o, const char *po, const char *logfile)
 
 	for (i = 0; i < o->n; i++) {
 		/* a whole name is sent as it is, not searched as a beginning */
-		if (!is_message(o->what[i]) || (name_in(o->what[i]) != NULL &&
+		if (!is_message(o->what[i]) ||
+		    (name_parse(o->what[i]) != NULL &&
 		    strchr(o->what[i], '-') != NULL))
 			continue;
 		if (mq_name(o->what[i], po, logfile, name) < 0)
@@ -351,7 +352,7 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 	mq_pick_init(&p);
 	pick_for(&p, o->verb);
 	p.careful = 0;
-	p.name = name_in(what);
+	p.name = name_parse(what);
 	if (strcmp(what, "all") == 0) {
 		if (p.released)
 			p.states = 1UL << MQ_HELD;
@@ -447,7 +448,7 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!m->picked)
 			continue;
-		bad = name_in(m->name) == NULL ? X_DATAERR :
+		bad = name_parse(m->name) == NULL ? X_DATAERR :
 		    order(a, o->verb, m->name, 1, &gone);
 		if (bad != 0)
 			rc = bad;

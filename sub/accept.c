@@ -38,7 +38,7 @@
 static int
 is_closed(const char *po, const char *dir, struct stat *st)
 {
-	return stat(path_in(po, "%s", dir), st) == 0 && post_closed(st);
+	return stat(path_in(po, "%s", dir), st) == 0 && post_is_closed(st);
 }
 
 int

@@ -219,7 +219,7 @@ addr_domain_ok(const char *d)
 	if (*d == '[')
 		return n > 2 && n < DOMAIN_SIZE && d[n - 1] == ']' &&
 		    strcspn(d + 1, "[]\\\"() \t") == n - 2;
-	return mailname_good(d);
+	return mailname_is_valid(d);
 }
 
 /* What is wrong with the bytes, or NULL.  A blank may stand within quotes.

@@ -50,7 +50,7 @@ defer(const char *po, const char *path, const char *base,
 	if (there || rename(path, to) == 0)
 		return 0;
 	say_cannot("move it to", to);
-	deferred_forget(po, base);
+	deferred_remove(po, base);
 	return -1;
 }
 
@@ -69,9 +69,9 @@ clean(const char *po, const char *entry)
 {
 	char num[64];
 
-	if (deferred_of(entry, num, sizeof(num)) != NULL &&
+	if (deferred_num_of(entry, num, sizeof(num)) != NULL &&
 	    !path_exists(path_in(po, DEFERRED "/%s", num)))
-		deferred_forget(po, num);
+		deferred_remove(po, num);
 }
 
 long
@@ -84,7 +84,7 @@ defer_wait(const char *po, unsigned long mark)
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
 		clean(po, e->d_name);
-		if (!deferred_name(e->d_name))
+		if (!deferred_is_name(e->d_name))
 			continue;
 		left = defer_due(po, e->d_name, mark) ||
 		    deferred_read(po, e->d_name, &d) < 0 ? 0 : d.next - wall;

@@ -128,7 +128,8 @@ entry_is_open(int fd, const char *path)
 {
 	struct stat a, b;
 
-	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && same_file(&a, &b);
+	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 &&
+	    is_same_file(&a, &b);
 }
 
 /* ---- the control file ------------------------------------------------ */
@@ -246,7 +247,7 @@ write_control(const struct mail *m, const char *po, const char *path,
 void
 entry_notify(const char *po, const char *name)
 {
-	post_new(path_in(po, ".scheduler.notify"), name);
+	post_notify(path_in(po, ".scheduler.notify"), name);
 }
 
 int

@@ -47,6 +47,6 @@ etrn(const char *po, const char *host)
 	else
 		entry_notify(po, name);
 	if (made)
-		post_drop(&p);	/* its name there is gone, when all went well */
+		post_remove(&p);	/* the name is gone after the rename */
 	return bad ? X_TEMPFAIL : 0;
 }

@@ -447,7 +447,7 @@ put_copy(struct file *q)
 		else if (bad == 0 && unlink(hidden) < 0)
 			say("cannot remove %s: %s", hidden, strerror(errno));
 	}
-	post_drop(&p);		/* once it is in the queue, its name is gone */
+	post_remove(&p);	/* the name is gone after the rename */
 	return bad == 0 ? TAKEN : bad < 0 ? LATER : STAYS;
 }
 
@@ -486,7 +486,7 @@ keep_copy(const struct file *q, const char *base)
 		else
 			say("it is in the queue, and a copy is %s", to);
 	}
-	post_drop(&p);		/* after the rename it has no name to remove */
+	post_remove(&p);	/* the name is gone after the rename */
 }
 
 /* Has it a wrong address, or a refused one and no sender? */
@@ -678,7 +678,7 @@ take(const struct place *p, const char *base)
 	if (v == LATER && strcmp(dir, "private") != 0)
 		defer(p->po, q.path, base, p->mark, say_last());
 	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
-		deferred_forget(p->po, base);
+		deferred_remove(p->po, base);
 	return v;
 }
 
@@ -785,7 +785,7 @@ work(struct place *p)
 		if (next < 0 || (unsigned long)next >= p->scan.n)
 			break;
 		base = p->scan.v[next].name;
-		if (p->low && scan_count(p->po, "router", deferred_name) >
+		if (p->low && scan_count(p->po, "router", deferred_is_name) >
 		    p->left)
 			break;
 		if (strcmp(p->dir, DEFERRED) == 0 &&
@@ -883,18 +883,18 @@ take_places(struct place *p)
 
 	do {
 		p->low = 0;
-		bad = take_all(p, "router", deferred_name);
+		bad = take_all(p, "router", deferred_is_name);
 		if (bad != 0)
 			code = bad;
-		p->left = scan_count(p->po, "router", deferred_name);
+		p->left = scan_count(p->po, "router", deferred_is_name);
 		p->low = 1;
 		for (i = 0; i < nlow && !leave; i++) {
-			bad = take_all(p, low[i], deferred_name);
+			bad = take_all(p, low[i], deferred_is_name);
 			if (bad != 0)
 				code = bad;
 		}
 	} while (nlow > 0 && !leave &&
-	    scan_count(p->po, "router", deferred_name) > p->left);
+	    scan_count(p->po, "router", deferred_is_name) > p->left);
 	return code;
 }
 
@@ -944,7 +944,7 @@ take_office(struct place *p)
 		hidden = take_all(p, "private", is_hidden);
 	}
 	if (defer_any(p->po)) {
-		old = take_all(p, DEFERRED, deferred_name);
+		old = take_all(p, DEFERRED, deferred_is_name);
 		defer_wait(p->po, p->mark);
 	}
 	code = take_places(p);

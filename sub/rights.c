@@ -68,7 +68,7 @@ is_way_in(const char *po, const char *dir)
 	struct stat st;
 
 	return stat(path_in(po, "%s", dir), &st) == 0 && st.st_gid == ours &&
-	    post_closed(&st);
+	    post_is_closed(&st);
 }
 
 int
@@ -84,7 +84,7 @@ rights_advice(const char *po)
 	static char text[900];
 	struct stat st;
 
-	if (stat(path_in(po, "public"), &st) < 0 || !post_closed(&st) ||
+	if (stat(path_in(po, "public"), &st) < 0 || !post_is_closed(&st) ||
 	    st.st_gid == first)
 		return "try again later";
 	text_fmt(text, sizeof(text), "as %s/public is its group's alone and "

@@ -508,7 +508,7 @@ route_load(struct routes *t, const char *path)
 	t->postbytes = POSTBYTES;
 	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
-	if (is_passing(errno) && errno != EACCES) {
+	if (is_transient(errno) && errno != EACCES) {
 		t->path = "the file mailname";
 		return cannot_load(t, errno);
 	}

@@ -296,14 +296,14 @@ see(const char *entry)
 
 	if ((entry[0] == '.') != (tidy.area == TRANSPORT) || text_fmt(path,
 	    sizeof(path), "%s/%s/%s", tidy.po, tidy.dir, entry) < 0 ||
-	    (tidy.area == QUEUE && (name_in(entry) == NULL ||
+	    (tidy.area == QUEUE && (name_parse(entry) == NULL ||
 	    !office_is_orphan(tidy.po, name + sizeof("queue")))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	say_about(name);
 	if (tidy.area == TRANSPORT) {
-		if (name_in(entry + 1) != NULL && long_seen(path, &st, DAY) &&
-		    entry_is_abandoned(path, 1))
+		if (name_parse(entry + 1) != NULL &&
+		    long_seen(path, &st, DAY) && entry_is_abandoned(path, 1))
 			set_aside_both(path, entry + 1);
 	} else if (tidy.area == QUEUE) {
 		if (long_seen(path, &st, HOUR))
@@ -315,7 +315,7 @@ see(const char *entry)
 		if (bounce_is_old(path) && unlink(path) == 0)
 			tidy.removed += strstr(entry, CONTROL) == NULL;
 	} else if (tidy.area == ROUTER) {
-		tidy.waiting += deferred_name(entry) &&
+		tidy.waiting += deferred_is_name(entry) &&
 		    long_seen(path, &st, HOUR);
 	} else {
 		pid = writer_of(entry);

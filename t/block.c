@@ -83,7 +83,7 @@ main(int argc, char **argv)
 	if (argc > 3)
 		net_nap = atof(argv[3]);
 	puts(esmtp_put(&c, piece, MESSAGE) == 0 ? "sent" : c.reply);
-	esmtp_drop(&c);
+	esmtp_close(&c);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return 0;

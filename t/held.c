@@ -23,7 +23,7 @@ tag(int fd, unsigned long off)
 	char field[8];
 
 	field[0] = '~';
-	line_lock(field + 1, (long)getpid());
+	lock_print(field + 1, (long)getpid());
 	return lseek(fd, (off_t)off + 1, SEEK_SET) < 0 ? -1 :
 	    fd_write(fd, field, 7);
 }
@@ -50,11 +50,12 @@ main(int argc, char **argv)
 		return fd < 0;
 	}
 	if (how == 't')
-		bad = (argc > 4 && line_hold(fd) < 0) ||
+		bad = (argc > 4 && lock_set(fd) < 0) ||
 		    tag(fd, num_of(argv[3], NULL)) < 0;
 	else
 		bad = (how == 'a' ? fd_lock(fd) : how == 'r' ? (int)
-		    fd_lock_at(fd, F_SETLK, F_RDLCK, 0) : line_guard(fd, 1)) < 0;
+		    fd_lock_at(fd, F_SETLK, F_RDLCK, 0) :
+		    lock_guard(fd, 1)) < 0;
 	if (bad)
 		return 1;
 	puts(how == 't' ? "locked" : "guard");

@@ -43,7 +43,7 @@ is_host(const char *word, size_t n, const char *host)
 
 	text_fmt(name, sizeof(name), "%.*s", (int)n, word);
 	text_fmt(known, sizeof(known), "%.*s", (int)n, host);
-	return strlen(name) == n && lib_same(name, known) &&
+	return strlen(name) == n && lib_is_same(name, known) &&
 	    (host[n] == '\0' || host[n] == ':');
 }
 
@@ -168,7 +168,7 @@ auth_sender(const char *address)
 {
 	const struct auth *a = senders;
 
-	while (a != NULL && address != NULL && !lib_same(a->key, address))
+	while (a != NULL && address != NULL && !lib_is_same(a->key, address))
 		a = a->next;
 	return a;
 }

@@ -158,7 +158,7 @@ remove_stale(const char *lock)
 	if (fd < 0)
 		return 0;
 	removed = fd_lock(fd) == 0 && is_stale(fd, &st) &&
-	    lstat(lock, &now_there) == 0 && same_file(&st, &now_there) &&
+	    lstat(lock, &now_there) == 0 && is_same_file(&st, &now_there) &&
 	    unlink(lock) == 0;
 	close(fd);
 	return removed;
@@ -173,7 +173,7 @@ is_replaced(int fd, const char *path)
 
 	if (lstat(path, &there) < 0)
 		return errno == ENOENT;
-	return fstat(fd, &ours) == 0 && !same_file(&ours, &there);
+	return fstat(fd, &ours) == 0 && !is_same_file(&ours, &there);
 }
 
 /* Writes the owner of the lock into it: 0; -1 if another process has taken the

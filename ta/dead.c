@@ -131,7 +131,7 @@ dead_state(const struct net_addr *a)
 }
 
 void
-dead_begin(void)
+dead_begin_turn(void)
 {
 	turn++;
 }
@@ -164,7 +164,7 @@ change(const char *address, int answered)
 }
 
 int
-dead_see(const struct net_addr *a, int answered, char line[NET_NAME + 20])
+dead_record(const struct net_addr *a, int answered, char line[NET_NAME + 20])
 {
 	char address[ADDRESS];
 
@@ -183,7 +183,7 @@ print(FILE *f)
 }
 
 void
-dead_take(const char *path, const char *line)
+dead_write(const char *path, const char *line)
 {
 	static int warned;
 

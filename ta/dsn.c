@@ -109,7 +109,7 @@ is_exempt(const struct ctl *rc)
 
 	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
 	for (i = 0; i < opt.nexempt; i++)
-		if (pat_means(opt.exempt[i], address))
+		if (pat_match_address(opt.exempt[i], address))
 			return 1;
 	return 0;
 }
@@ -163,7 +163,7 @@ read_lates(void)
 	struct diags *n = &report.nt;
 	struct late *late;
 
-	if (report_file(&report, 0) < 0)
+	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	while (diag_next(n)) {
 		if (n->tag != ' ' || n->due == 0 ||
@@ -171,7 +171,7 @@ read_lates(void)
 			continue;
 		late = late_of(&n->rc, 0, 1);
 		if (late == NULL ||
-		    (late->at != 0 && diag_mark(n, late->at, '+') < 0))
+		    (late->at != 0 && diag_set_tag(n, late->at, '+') < 0))
 			return -1;
 		late->at = n->at;
 		late->due = n->due;
@@ -218,14 +218,14 @@ end_lates(void)
 	const struct late *late;
 	struct hlink *l;
 
-	if (report_file(&report, 0) < 0)
+	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	while ((late = next_late(n)) != NULL)
-		if (diag_delayed(n, late->due) < 0)
+		if (diag_set_delays(n, late->due) < 0)
 			return -1;
 	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
-		if (diag_mark(n, OWNER(struct late, link, l)->at, '+') < 0)
+		if (diag_set_tag(n, OWNER(struct late, link, l)->at, '+') < 0)
 			return -1;
 	return cannot_read(n) ? -1 : 0;
 }
@@ -242,7 +242,7 @@ form_has_address(void)
 	FILE *form;
 	size_t n;
 
-	form = report_form(&report, "delivery");
+	form = report_open_form(&report, "delivery");
 	if (form == NULL)
 		return 0;
 	while (!found && form_next(form, line))
@@ -273,9 +273,9 @@ has_reader(struct diags *n, int failed)
 static enum action
 action_of(const struct diags *n, unsigned *wish)
 {
-	*wish = WISH_SUCCESS;
+	*wish = NOTIFY_SUCCESS;
 	if (n->rc.tag == '-') {
-		*wish = n->rc.wishes & WISH_GIVEN ? WISH_FAILURE : 0;
+		*wish = n->rc.wishes & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
 		return ACTION_FAILED;
 	}
 	if (strcmp(n->field[1], "relayed") == 0)
@@ -338,8 +338,8 @@ find_delay(struct diags *n, const struct late *late, struct item *it)
 	it->at = late->at;
 	it->delays[0] = n->rc.delays;
 	it->delays[1] = late->due;
-	if (is_exempt(&n->rc) || !(n->rc.wishes & WISH_DELAY ||
-	    (late->all && !(n->rc.wishes & WISH_GIVEN))))
+	if (is_exempt(&n->rc) || !(n->rc.wishes & NOTIFY_DELAY ||
+	    (late->all && !(n->rc.wishes & NOTIFY_GIVEN))))
 		return FOUND_NO;
 	return has_reader(n, 0);
 }
@@ -347,7 +347,7 @@ find_delay(struct diags *n, const struct late *late, struct item *it)
 static void
 begin_walk(void)
 {
-	ctl_go(&report.nt.c, 0);
+	ctl_seek(&report.nt.c, 0);
 	if (!delays)	/* else they are those of the job */
 		forget_lates();
 }
@@ -393,14 +393,14 @@ collect(unsigned file, const char *sender)
 	struct diags *n = &report.nt;
 	struct item it, *more;
 
-	if (report_file(&report, file) < 0)
+	if (report_open_file(&report, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
 	begin_walk();
 	while (report.n < ITEMS_MOST && next_item(n, &it) == FOUND_YES) {
 		if (strcmp(g->sender, sender) != 0 || !is_like(g, file))
 			continue;
-		if ((more = report_item(&report)) == NULL)
+		if ((more = report_add_item(&report)) == NULL)
 			return -1;
 		*more = it;
 	}
@@ -421,7 +421,7 @@ close_ranks(void)
 		report.items[i].file = used - 1;
 	}
 	report.nfiles = used;
-	report_close(&report);	/* it may have another number now */
+	report_close_file(&report);	/* it may have another number now */
 }
 
 /* ---- sending --------------------------------------------------------- */
@@ -440,15 +440,15 @@ mark(int sent)
 		if (report.at != it->file + 1) {
 			if (report.at != 0 && fd_sync(report.nt.c.l.fd) < 0)
 				return -1;
-			if (report_file(&report, it->file) < 0) {
+			if (report_open_file(&report, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
 				continue;	/* it was removed */
 			}
 		}
 		if (delays ? ctl_rcpt(&n->rc, it->off) < 0 ||
-		    diag_delayed(n, it->delays[sent]) < 0 :
-		    diag_mark(n, it->at, '+') < 0)
+		    diag_set_delays(n, it->delays[sent]) < 0 :
+		    diag_set_tag(n, it->at, '+') < 0)
 			return -1;
 	}
 	return report.at != 0 ? fd_sync(report.nt.c.l.fd) : 0;
@@ -461,7 +461,7 @@ mark_sent(void)
 	int i, bad = -1;
 
 	for (i = 0; i < MARKS && bad; i++) {
-		report_close(&report);
+		report_close_file(&report);
 		bad = mark(1);
 	}
 	return bad;
@@ -477,13 +477,13 @@ send_it(void)
 	char what[40];
 	int bad, err;
 
-	if (report_file(&report, 0) < 0 ||
-	    diag_mark(&report.nt, report.items[0].at, ' ') < 0 ||
+	if (report_open_file(&report, 0) < 0 ||
+	    diag_set_tag(&report.nt, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
 		return -1;
 	bad = delays && mark(1) < 0;
 	if (bad)
-		post_drop(&post);
+		post_remove(&post);
 	else
 		bad = post_send(&post) < 0;
 	if (bad) {
@@ -497,7 +497,7 @@ send_it(void)
 	    result.len > 0 ? "; " : "", report.sender[0] != '\0' ?
 	    report.sender : "<>", report.n, report.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
-	post_new(opt.router, what);
+	post_notify(opt.router, what);
 	return delays ? 0 : mark_sent();
 }
 
@@ -635,11 +635,11 @@ next_failed(unsigned long *from)
 	struct item *it;
 
 	report.n = 0;
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	while (report.n < ITEMS_MOST && diag_next_rcpt(n)) {
 		if (n->c.l.off < *from || n->c.l.line[1] != '-')
 			continue;
-		if ((it = report_item(&report)) == NULL)
+		if ((it = report_add_item(&report)) == NULL)
 			return -1;
 		it->off = n->c.l.off;
 		*from = n->c.l.off + 1;
@@ -665,7 +665,7 @@ mend_some(const char *name)
 	int mended = 0;
 	unsigned i;
 
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	while (report.n > 0 && diag_next(n))
 		if (!n->warning && (it = bsearch(&n->off, report.items,
 		    report.n, sizeof(*it), is_of)) != NULL)
@@ -675,7 +675,7 @@ mend_some(const char *name)
 	for (i = 0; i < report.n; i++) {
 		if (report.items[i].at != 0)
 			continue;
-		if (ctl_diag(name, report.items[i].off, "",
+		if (ctl_append_diag(name, report.items[i].off, "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			return -1;
@@ -693,7 +693,7 @@ mend(const char *name)
 	unsigned long from = 0;
 	int n, mended = 0;
 
-	if (report_file(&report, 0) < 0)
+	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	do {
 		n = next_failed(&from);
@@ -703,7 +703,7 @@ mend(const char *name)
 	} while (n >= 0 && report.n == ITEMS_MOST);
 	if (n >= 0 && mended && ctl_sync(name) < 0)
 		n = -1;
-	ctl_forget();
+	ctl_close_kept();
 	return n < 0 ? -1 : 0;
 }
 
@@ -716,9 +716,9 @@ verdict(void)
 	struct diags *n = &report.nt;
 	const char *v = "ok";
 
-	if (report_file(&report, 0) < 0)
+	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? v : NULL;
-	ctl_go(&n->c, 0);
+	ctl_seek(&n->c, 0);
 	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
@@ -744,7 +744,7 @@ find(char *sender, size_t size, long *wait)
 	long w = 0;
 
 	*wait = 0;
-	if (report_file(&report, 0) < 0)
+	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	begin_walk();
 	while ((found = next_item(&report.nt, &it)) == FOUND_YES && !delays &&
@@ -776,7 +776,7 @@ send_all(void)
 			return -1;
 		if (sent > 0 && !delays)
 			begin_pause(t, sender);
-		report_close(&report);
+		report_close_file(&report);
 		files[0] = names[0];
 	}
 	return found < 0 ? -1 : wait;
@@ -791,7 +791,7 @@ answer(const char *name, long wait)
 	if (wait > 0) {
 		text_fmt(later, sizeof(later), "+%ld %s%sits sender gets a "
 		    "DSN after the pause", wait, words, sep);
-		lib_answer(name, "retryat", later);
+		lib_report_job(name, "retryat", later);
 		return;
 	}
 	if (wait < 0 || (!delays && (v = verdict()) == NULL)) {
@@ -804,7 +804,7 @@ answer(const char *name, long wait)
 	} else if (result.len == 0) {
 		text_add(&result, "no DSN is needed");
 	}
-	lib_answer(name, v, words);
+	lib_report_job(name, v, words);
 }
 
 static void
@@ -828,7 +828,7 @@ work(const char *name, const char *host)
 		wait = -1;
 	answer(name, wait);
 	forget_lates();
-	report_close(&report);
+	report_close_file(&report);
 }
 
 /* ---- options --------------------------------------------------------- */

@@ -68,7 +68,7 @@ kind_of(const char *word)
 	const struct kind *k;
 
 	for (k = kinds; k->word[0] != '\0'; k++)
-		if (lib_same(k->word, word))
+		if (lib_is_same(k->word, word))
 			break;
 	return k;
 }
@@ -77,9 +77,9 @@ kind_of(const char *word)
 static int
 wants_report(const struct lib_rcpt *r)
 {
-	unsigned wishes = ctl_wishes(r->dsn, NULL, 0);
+	unsigned wishes = ctl_notify(r->dsn, NULL, 0);
 
-	return (wishes & WISH_FAILURE) || !(wishes & WISH_GIVEN);
+	return (wishes & NOTIFY_FAILURE) || !(wishes & NOTIFY_GIVEN);
 }
 
 /* Does it belong into the same DSN? */
@@ -87,7 +87,7 @@ static int
 is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 {
 	return r->unreported && wants_report(r) && r->from == first->from &&
-	    r->hdr == first->hdr && lib_same(r->host, first->host);
+	    r->hdr == first->hdr && lib_is_same(r->host, first->host);
 }
 
 /* Sets what the DSN says of a recipient: the router's reason if it gave one,
@@ -122,7 +122,7 @@ say(struct report *r, const struct item *it)
 static int
 add(const struct lib_rcpt *r)
 {
-	struct item *it = report_item(&report);
+	struct item *it = report_add_item(&report);
 
 	if (it == NULL)
 		return -1;
@@ -187,7 +187,7 @@ work(struct lib_job *j)
 	struct lib_rcpt *r;
 	char text[300];
 
-	for (r = j->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		kind = kind_of(r->host);

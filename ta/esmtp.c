@@ -47,7 +47,7 @@ const char *const esmtp_stage_name[ES_STAGES] = {
 
 /* ---- the transcript -------------------------------------------------- */
 
-unsigned esmtp_never;
+unsigned esmtp_disabled;
 void (*esmtp_log)(const char *, size_t);
 
 static void
@@ -67,7 +67,7 @@ note(const char *mark, const char *s, size_t n)
 /* ---- the end --------------------------------------------------------- */
 
 void
-esmtp_drop(struct esmtp *c)
+esmtp_close(struct esmtp *c)
 {
 	char why[100];
 
@@ -90,7 +90,7 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	c->lost = status;
 	text_fmt(c->reply, sizeof(c->reply), why, arg);
 	note("!", c->reply, strlen(c->reply));
-	esmtp_drop(c);
+	esmtp_close(c);
 	return -1;
 }
 
@@ -279,9 +279,9 @@ see_mechanisms(struct esmtp *c, const char *s)
 		s += strspn(s, " =");
 		n = strcspn(s, " ");
 		text_fmt(word, sizeof(word), "%.*s", (int)n, s);
-		if (lib_same(word, "PLAIN"))
+		if (lib_is_same(word, "PLAIN"))
 			c->can |= ES_PLAIN;
-		if (lib_same(word, "LOGIN"))
+		if (lib_is_same(word, "LOGIN"))
 			c->can |= ES_LOGIN;
 	}
 }
@@ -300,12 +300,12 @@ see_keyword(struct esmtp *c, const char *line)
 	if (text_fmt(word, sizeof(word), "%.*s", (int)strcspn(s, " ="), s) < 0)
 		return;
 	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (lib_same(word, known[i].name))
-			c->can |= known[i].bit & ~esmtp_never;
+		if (lib_is_same(word, known[i].name))
+			c->can |= known[i].bit & ~esmtp_disabled;
 	s += strlen(word);
-	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
+	if (lib_is_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);
-	if (lib_same(word, "AUTH"))
+	if (lib_is_same(word, "AUTH"))
 		see_mechanisms(c, s);
 }
 
@@ -338,7 +338,7 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 		strcpy(c->reply, reply);
 		c->code = (int)num_of(line, NULL);
 		if (c->code == 421)
-			esmtp_drop(c);
+			esmtp_close(c);
 		return c->code;
 	}
 	lose(c, "4.5.0", "%s", "a reply of too many lines");
@@ -358,7 +358,7 @@ final_reply(struct esmtp *c, enum esmtp_stage stage, int err)
 	if (c->code < 400)
 		return err == ETIMEDOUT ? lose_late(c, stage) :
 		    lose(c, "4.4.2", "%s", strerror(err));
-	esmtp_drop(c);
+	esmtp_close(c);
 	return -1;
 }
 
@@ -431,7 +431,7 @@ esmtp_put(struct esmtp *c, const char *s, size_t n)
 }
 
 int
-esmtp_silent(const struct esmtp *c)
+esmtp_is_silent(const struct esmtp *c)
 {
 	return c->used == c->have && fd_wait(c->fd, 0, 0) == 0;
 }
@@ -449,7 +449,7 @@ esmtp_quit(struct esmtp *c)
 	last.held = 0;
 	if (esmtp_say(&last, "QUIT") == 0)
 		esmtp_reply(&last, ES_QUIT);
-	esmtp_drop(&last);
+	esmtp_close(&last);
 }
 
 int
@@ -468,11 +468,11 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 	char name[NET_NAME];
 
 	if (opt->self == NULL || c->peer.port != NET_PORT ||
-	    strlen(c->reply) < 4 || !net_here(&c->peer))
+	    strlen(c->reply) < 4 || !net_is_local(&c->peer))
 		return 0;
 	text_fmt(name, sizeof(name), "%.*s", (int)strcspn(c->reply + 4, " "),
 	    c->reply + 4);
-	return lib_same(name, opt->self);
+	return lib_is_same(name, opt->self);
 }
 
 /* Tries HELO after EHLO was refused.  If the server has closed the connection
@@ -506,7 +506,7 @@ hello(struct esmtp *c, const char *name, int greeted)
 	if (name == NULL) {
 		if (c->via.pid > 0)
 			strcpy(near, "[127.0.0.1]");
-		else if (net_near(c->fd, near, sizeof(near)) < 0)
+		else if (net_local_text(c->fd, near, sizeof(near)) < 0)
 			return lose(c, "4.4.2", "%s", strerror(errno));
 		name = near;
 	}

@@ -21,7 +21,7 @@ enum esmtp_stage {
 };
 
 extern long esmtp_limit[ES_STAGES];
-extern unsigned esmtp_never;	/* ES_... that are not used */
+extern unsigned esmtp_disabled;	/* ES_... that are not used */
 extern const char *const esmtp_stage_name[ES_STAGES];
 
 /* What the server says it can do. */
@@ -79,9 +79,9 @@ int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 int	esmtp_put(struct esmtp *, const char *, size_t);
 /* Has the server sent nothing on its own, such as 421?  Then another
  * transaction can follow. */
-int	esmtp_silent(const struct esmtp *);
+int	esmtp_is_silent(const struct esmtp *);
 /* Closes the connection without QUIT. */
-void	esmtp_drop(struct esmtp *);
+void	esmtp_close(struct esmtp *);
 /* Sends QUIT and closes; without a connection does nothing. */
 void	esmtp_quit(struct esmtp *);
 /* Sends QUIT and closes for our reason, which is kept: -1. */

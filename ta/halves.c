@@ -468,7 +468,7 @@ talk(int in, int out)
 	while ((c = get()) == 'J') {
 		get_job(&job);
 		halves->work(&job);
-		job_forget(&job);
+		job_close(&job);
 		put("E", 1);
 		flush_request();
 	}
@@ -654,7 +654,7 @@ take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 		return;
 	}
 	v.code = (int)code;
-	lib_tell(job, rcpts[i], &v);
+	lib_report_verdict(job, rcpts[i], &v);
 }
 
 /* Answers one request of the talker. */
@@ -665,7 +665,7 @@ serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 
 	switch (c) {
 	case 'A':
-		put_num((unsigned long)lib_alone());
+		put_num((unsigned long)lib_is_alone());
 		flush();
 		break;
 	case 'M':

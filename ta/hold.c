@@ -216,7 +216,7 @@ static const struct {
 static int
 is_answered(const char *name, int kind)
 {
-	return mx_ask(name, kind) != MX_LATER;
+	return mx_query(name, kind) != MX_LATER;
 }
 
 static void
@@ -227,7 +227,7 @@ check_ns(struct verdict *v, const char *arg)
 	int i = 0;
 
 	while (slash != NULL && record[i].word != NULL &&
-	    !lib_same(slash + 1, record[i].word))
+	    !lib_is_same(slash + 1, record[i].word))
 		i++;
 	if (slash == NULL || slash == arg || record[i].word == NULL ||
 	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
@@ -360,7 +360,7 @@ check(struct verdict *v, const char *host)
 	if (colon != NULL && text_fmt(word, sizeof(word), "%.*s",
 	    (int)(colon - host), host) == 0)
 		for (i = 0; i < sizeof(condition) / sizeof(*condition); i++)
-			if (lib_same(word, condition[i].word)) {
+			if (lib_is_same(word, condition[i].word)) {
 				condition[i].check(v, colon + 1);
 				return;
 			}
@@ -421,7 +421,7 @@ resubmit(const struct lib_rcpt *r)
 	if (give_away(fileno(p.f), r->priv) < 0 ||
 	    write_envelope(p.f, r) < 0 ||
 	    lib_message(job, r, put, p.f) < 0) {
-		post_drop(&p);
+		post_remove(&p);
 		return -1;
 	}
 	return post_send(&p);
@@ -444,7 +444,7 @@ work(struct lib_job *j)
 	struct lib_rcpt *r;
 
 	job = j;
-	for (r = j->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (checked == NULL || strcmp(checked, r->host) != 0) {
 			memset(&answer, 0, sizeof(answer));
 			check(&answer, r->host);

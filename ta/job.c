@@ -54,7 +54,7 @@ lib_note(const char *f, ...)
 }
 
 void
-lib_step(const char *f, ...)
+lib_show_step(const char *f, ...)
 {
 	va_list ap;
 
@@ -97,7 +97,7 @@ take_guard(const struct lib_job *job)
 {
 	int i;
 
-	for (i = 0; i < GUARD_TRIES && line_guard(job->ctl, 1) < 0 &&
+	for (i = 0; i < GUARD_TRIES && lock_guard(job->ctl, 1) < 0 &&
 	    (errno == EACCES || errno == EAGAIN); i++)
 		fd_wait(-1, 0, GUARD_NAP);
 }
@@ -126,7 +126,7 @@ is_taken(const struct lib_job *job, const struct lib_rcpt *r,
 /* ---- words ----------------------------------------------------------- */
 
 int
-lib_same(const char *a, const char *b)
+lib_is_same(const char *a, const char *b)
 {
 	while (*a != '\0' && tolower((unsigned char)*a) ==
 	    tolower((unsigned char)*b))
@@ -208,8 +208,8 @@ see_rcpt(struct scan *sc)
 	struct lib_rcpt *r;
 
 	sc->last = NULL;
-	if (c->l.line[1] != ' ' || !lib_same(c->channel, sc->channel) ||
-	    (sc->host != NULL && !lib_same(c->host, sc->host)))
+	if (c->l.line[1] != ' ' || !lib_is_same(c->channel, sc->channel) ||
+	    (sc->host != NULL && !lib_is_same(c->host, sc->host)))
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
 	if (r == NULL || (r->from = sender_of(sc)) == NULL) {
@@ -244,8 +244,8 @@ see_cancel(struct scan *sc)
 	struct lib_rcpt *r = sc->job->rcpts;
 
 	for (; r != NULL && sc->c.cancel != CANCEL_NONE; r = r->next)
-		if (lib_same(r->host, sc->c.host) &&
-		    lib_same(sc->channel, sc->c.channel))
+		if (lib_is_same(r->host, sc->c.host) &&
+		    lib_is_same(sc->channel, sc->c.channel))
 			r->cancelled = 1;
 }
 
@@ -286,7 +286,7 @@ see_line(struct scan *sc, int letter)
 }
 
 void
-job_forget(struct lib_job *job)
+job_close(struct lib_job *job)
 {
 	struct lib_rcpt *r;
 	struct lib_sender *s;
@@ -323,19 +323,19 @@ job_scan(struct lib_job *job, const char *channel, const char *host)
 		see_line(&sc, letter);
 	job->body = sc.c.body;
 	if (letter < 0)
-		job_forget(job);
+		job_close(job);
 }
 
 /* Keeps the recipients that could be locked: how many. */
 int
-job_take(struct lib_job *job)
+job_lock(struct lib_job *job)
 {
 	struct lib_rcpt **p = &job->rcpts, *r;
 	char mine[8];
 	int n = 0;
 
 	mine[0] = '~';
-	line_lock(mine + 1, (long)getpid());
+	lock_print(mine + 1, (long)getpid());
 	take_guard(job);
 	for (r = job->rcpts; r != NULL; r = r->next)
 		take(job, r, mine);
@@ -349,7 +349,7 @@ job_take(struct lib_job *job)
 		free(r->dsn);
 		free(r);
 	}
-	line_guard(job->ctl, 0);
+	lock_guard(job->ctl, 0);
 	return n;
 }
 

@@ -10,9 +10,9 @@
  * none if the control file, open as job->ctl, is damaged. */
 void	job_scan(struct lib_job *, const char *channel, const char *host);
 /* Locks them and forgets those that could not be locked: how many are left. */
-int	job_take(struct lib_job *);
+int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
-void	job_forget(struct lib_job *);
+void	job_close(struct lib_job *);
 
 /* Passes the header block at this offset to put, up to its empty line: 0; 1 if
  * put returned nonzero, or the file ends before; -1 with errno. */

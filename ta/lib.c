@@ -170,7 +170,7 @@ report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *relay, const char *text)
 {
 	int wanted = status != NULL &&
-	    (ctl_wishes(r->dsn, NULL, 0) & WISH_SUCCESS);
+	    (ctl_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
 
 	if (wanted && write_diag(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
@@ -187,7 +187,8 @@ lib_is_failure(int code)
 }
 
 void
-lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
+lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
+    const struct lib_verdict *v)
 {
 	char clean[TEXT_SIZE], notary[REPORT_SIZE], again[40];
 	const char *relay = v->remote != NULL ? notary : "";
@@ -227,7 +228,7 @@ lib_report(struct lib_job *job, struct lib_rcpt *r, int code,
 	v.status = status;
 	v.text = text;
 	v.delay = delay;
-	lib_tell(job, r, &v);
+	lib_report_verdict(job, r, &v);
 }
 
 /* ---- jobs ------------------------------------------------------------ */
@@ -252,7 +253,7 @@ lib_read_only(const struct lib_job *job)
 	if (fd < 0)
 		return -1;
 	errno = EAGAIN;
-	bad = fstat(job->ctl, &ours) < 0 || !same_file(&st, &ours) ||
+	bad = fstat(job->ctl, &ours) < 0 || !is_same_file(&st, &ours) ||
 	    dup2(fd, job->ctl) < 0;
 	close(fd);
 	return bad ? -1 : 0;
@@ -305,18 +306,18 @@ do_job(char *line)
 	if (host != NULL)
 		*host++ = '\0';
 	job.ctl = -1;
-	if (name_in(line) != NULL &&
+	if (name_parse(line) != NULL &&
 	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0 &&
 	    (job.ctl = fd_plain(line, O_RDWR, &st)) < 0 && errno != ENOENT)
 		lib_note("cannot open the control file %s: %s", line,
 		    strerror(errno));
 	if (job.ctl >= 0) {
 		job.num = name_num(job.name);
-		line_hold(job.ctl);	/* without it, the tags have to do */
+		lock_set(job.ctl);	/* without it, the tags have to do */
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host);
 	}
-	if (job.ctl < 0 || job_take(&job) == 0) {
-		if (wanted != NULL && !lib_same(wanted, agent.channel))
+	if (job.ctl < 0 || job_lock(&job) == 0) {
+		if (wanted != NULL && !lib_is_same(wanted, agent.channel))
 			lib_note("this agent is for channel %s, the job is "
 			    "for %s; give it -c $channel", agent.channel,
 			    wanted);
@@ -326,8 +327,8 @@ do_job(char *line)
 		work_on(&job, agent.work);
 		agent.job = NULL;
 	}
-	job_forget(&job);
-	ctl_forget();	/* as far as we know */
+	job_close(&job);
+	ctl_close_kept();	/* as far as we know */
 	if (job.ctl >= 0)
 		close(job.ctl);
 }
@@ -427,7 +428,7 @@ next_job(void)
 }
 
 int
-lib_alone(void)
+lib_is_alone(void)
 {
 	return lib_far != NULL ? lib_far->alone() : agent.alone;
 }
@@ -459,7 +460,7 @@ lib_share(const char *name)
 }
 
 void
-lib_foreign(const char *name, const struct lib_foreign *f, int option,
+lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
     void (*usage)(void))
 {
 	while (f->letter != 0 && f->letter != option)
@@ -525,7 +526,7 @@ do_whole(char *line)
 
 	if (host != NULL)
 		*host++ = '\0';
-	if (name_in(line) != NULL)
+	if (name_parse(line) != NULL)
 		agent.whole(line, host == NULL ? "" : host);
 	else
 		send_or_exit("#resync ", line);
@@ -539,7 +540,7 @@ lib_serve(lib_whole *work)
 }
 
 void
-lib_answer(const char *name, const char *verdict, const char *text)
+lib_report_job(const char *name, const char *verdict, const char *text)
 {
 	char clean[TEXT_SIZE];
 	struct text t;

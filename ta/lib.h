@@ -77,7 +77,7 @@ int	lib_run(const char *channel, const char *host, lib_work *);
 typedef void lib_whole(const char *name, const char *host);
 int	lib_serve(lib_whole *);
 /* verdict: as in a report, with the seconds of a retryat. */
-void	lib_answer(const char *name, const char *verdict, const char *text);
+void	lib_report_job(const char *name, const char *verdict, const char *text);
 
 /* The channel of an agent without an option for it: $CHANNEL, which the
  * scheduler sets, else the usual one. */
@@ -96,15 +96,15 @@ struct lib_foreign {
 /* For an option that we do not have: prints what to write instead and exits, or
  * returns if it can be left out.  An option that is not in the list, which ends
  * with a letter of 0, prints the usage. */
-void	lib_foreign(const char *name, const struct lib_foreign *, int option,
-	    void (*usage)(void));
+void	lib_foreign_option(const char *name, const struct lib_foreign *,
+	    int option, void (*usage)(void));
 
 /* To be called before lib_run: idle is called once when no work has come for so
  * many seconds. */
 void	lib_when_idle(long seconds, void (*idle)(void));
 
 /* Gives the verdict, once for each recipient. */
-void	lib_tell(struct lib_job *, struct lib_rcpt *,
+void	lib_report_verdict(struct lib_job *, struct lib_rcpt *,
 	    const struct lib_verdict *);
 /* The same with fewer members. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
@@ -118,7 +118,7 @@ int	lib_is_failure(int code);
 
 /* Is the scheduler gone?  Then no new work may begin; recipients without a
  * verdict are given back when the agent's function returns. */
-int	lib_alone(void);
+int	lib_is_alone(void);
 
 /* For a child that becomes another user: the control file stays readable but
  * not writable.  0, or -1 with errno. */
@@ -141,11 +141,11 @@ struct lib_far {
 
 extern const struct lib_far *lib_far;	/* NULL: we have them */
 
-int	lib_same(const char *, const char *);	/* but for case */
+int	lib_is_same(const char *, const char *);	/* but for case */
 /* Bytes of the status at s, such as 4.2.2 (RFC 3463); 0: it is none. */
 size_t	lib_status(const char *s);
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */
 /* Says what may take long now, for mailq, which shows 99 bytes. */
-void	lib_step(const char *, ...) LIKE_PRINTF(1, 2);
+void	lib_show_step(const char *, ...) LIKE_PRINTF(1, 2);
 
 #endif

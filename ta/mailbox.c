@@ -731,7 +731,7 @@ work(struct lib_job *job)
 	struct outcome end;
 	struct lib_rcpt *r;
 
-	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		deliver_one(job, r, &left, &end);
 		lib_report(job, r, end.code, end.status, end.text, 0);
 	}
@@ -833,7 +833,7 @@ main(int argc, char **argv)
 			puts("mailbox " VERSION);
 			return 0;
 		default:
-			lib_foreign("mailbox", foreign, c, usage);
+			lib_foreign_option("mailbox", foreign, c, usage);
 		}
 	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
 		usage();

@@ -110,7 +110,7 @@ get_name(const struct answer *a, const unsigned char *p, char *name)
 	}
 	if (strcmp(name, ".") == 0)
 		name[0] = '\0';
-	return name[0] == '\0' || mailname_good(name) ? 0 : -1;
+	return name[0] == '\0' || mailname_is_valid(name) ? 0 : -1;
 }
 
 /* The next record of this class: 1, or 0 at the end of the answer. */
@@ -147,7 +147,7 @@ follow_aliases(const struct answer *answer, unsigned records, char *name)
 			if (!next_record(&a, &r))
 				return;
 			if (r.kind == KIND_CNAME && r.known &&
-			    lib_same(r.owner, name))
+			    lib_is_same(r.owner, name))
 				break;
 		}
 		if (i == records || get_name(&a, r.data, name) < 0)
@@ -163,7 +163,7 @@ see_mx(struct mx_list *list, const struct answer *a, const struct record *r,
 {
 	char name[NET_NAME];
 
-	if (!r->known || !lib_same(r->owner, domain) || r->n < 3 ||
+	if (!r->known || !lib_is_same(r->owner, domain) || r->n < 3 ||
 	    get_name(a, r->data + 2, name) < 0)
 		++*bad;
 	else if (name[0] == '\0')
@@ -212,7 +212,7 @@ static unsigned char buf[ANSWER];
 static int length;		/* of the answer in it */
 
 enum mx_answer
-mx_ask(const char *name, int kind)
+mx_query(const char *name, int kind)
 {
 	static int started;
 
@@ -229,9 +229,9 @@ mx_ask(const char *name, int kind)
 }
 
 enum mx_answer
-mx_find(struct mx_list *list, const char *domain)
+mx_find_hosts(struct mx_list *list, const char *domain)
 {
-	enum mx_answer answer = mx_ask(domain, KIND_MX);
+	enum mx_answer answer = mx_query(domain, KIND_MX);
 
 	list->n = 0;
 	if (answer != MX_FOUND)
@@ -246,7 +246,7 @@ mx_find(struct mx_list *list, const char *domain)
 #endif
 
 enum mx_answer
-mx_ask(const char *name, int kind)
+mx_query(const char *name, int kind)
 {
 	(void)kind;
 #ifdef NO_TCP
@@ -260,7 +260,7 @@ mx_ask(const char *name, int kind)
 }
 
 enum mx_answer
-mx_find(struct mx_list *list, const char *domain)
+mx_find_hosts(struct mx_list *list, const char *domain)
 {
 	(void)domain;
 	list->n = 0;

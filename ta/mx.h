@@ -27,7 +27,7 @@ struct mx_list {
 
 /* Asks name servers for records of this type, 15 being MX, of a name: found,
  * none, or later. */
-enum mx_answer mx_ask(const char *name, int kind);
-enum mx_answer mx_find(struct mx_list *, const char *domain);
+enum mx_answer mx_query(const char *name, int kind);
+enum mx_answer mx_find_hosts(struct mx_list *, const char *domain);
 
 #endif

@@ -102,8 +102,8 @@ net_address(struct net_addr *a, const char *s)
 }
 
 int
-net_find(struct net_way *way, const struct net_opt *opt, const char *host,
-    int meant)
+net_find_addresses(struct net_way *way, const struct net_opt *opt,
+    const char *host, int meant)
 {
 	(void)opt;
 	(void)meant;
@@ -122,7 +122,7 @@ net_connect(const struct net_addr *a, const struct net_opt *opt, double until)
 }
 
 int
-net_near(int fd, char *text, size_t size)
+net_local_text(int fd, char *text, size_t size)
 {
 	(void)fd;
 	text_fmt(text, size, "[127.0.0.1]");
@@ -130,7 +130,7 @@ net_near(int fd, char *text, size_t size)
 }
 
 int
-net_here(const struct net_addr *a)
+net_is_local(const struct net_addr *a)
 {
 	(void)a;
 	return 0;
@@ -271,7 +271,7 @@ net_address(struct net_addr *a, const char *s)
 	int dots = 0;
 
 	text_fmt(word, sizeof(word), "%.5s", s);
-	if (lib_same(word, "IPv6:"))
+	if (lib_is_same(word, "IPv6:"))
 		s += 5;
 	/* four numbers, not one of the old short forms */
 	for (p = s; *p != '\0'; p++)
@@ -343,7 +343,7 @@ our_end(int fd, struct net_addr *a)
 }
 
 int
-net_here(const struct net_addr *a)
+net_is_local(const struct net_addr *a)
 {
 	struct net_addr near;
 	int fd, here;
@@ -360,7 +360,7 @@ net_here(const struct net_addr *a)
 }
 
 int
-net_near(int fd, char *text, size_t size)
+net_local_text(int fd, char *text, size_t size)
 {
 	struct net_addr near;
 
@@ -385,7 +385,7 @@ add_host(struct net_way *way, const struct net_opt *opt, const char *name,
 	for (; i < way->n; i++) {
 		set_port(&way->addr[i], port);
 		way->addr[i].meant = meant;
-		if (!meant && port == NET_PORT && net_here(&way->addr[i]))
+		if (!meant && port == NET_PORT && net_is_local(&way->addr[i]))
 			*self = 1;
 		a = way->addr[i];
 		if (!wanted_family(&a, opt))
@@ -437,7 +437,7 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 		if (net_waits != NULL)	/* each name has its own time */
 			net_waits(list->mx[i].name, 0);
 		if (opt->port == NET_PORT && opt->self != NULL &&
-		    lib_same(opt->self, list->mx[i].name))
+		    lib_is_same(opt->self, list->mx[i].name))
 			self = 1;
 		else if (add_host(way, opt, list->mx[i].name, opt->port, 0,
 		    &self) < 0)
@@ -475,7 +475,7 @@ split(const char *host, char *name, int *port, int *literal)
 	if (!*literal) {
 		if (name[n - 1] == '.')
 			name[n - 1] = '\0';
-		if (!mailname_good(name))
+		if (!mailname_is_valid(name))
 			return -1;
 	}
 	if (*host == '\0')
@@ -487,8 +487,8 @@ split(const char *host, char *name, int *port, int *literal)
 }
 
 int
-net_find(struct net_way *way, const struct net_opt *opt, const char *host,
-    int meant)
+net_find_addresses(struct net_way *way, const struct net_opt *opt,
+    const char *host, int meant)
 {
 	static struct mx_list list;
 	char name[NET_NAME];
@@ -513,7 +513,7 @@ net_find(struct net_way *way, const struct net_opt *opt, const char *host,
 	if (meant || port > 0 || opt->no_mx || strchr(name, '.') == NULL)
 		return by_name(way, opt, name, port > 0 ? port : opt->port,
 		    meant);
-	switch (mx_find(&list, name)) {
+	switch (mx_find_hosts(&list, name)) {
 	case MX_FOUND:
 		return by_mx(way, opt, name, &list);
 	case MX_NULL:

@@ -57,8 +57,8 @@ struct net_way {
  * the administrator has named it, and its MX is not asked for.  0, or -1 and
  * the reason.
  */
-int	net_find(struct net_way *, const struct net_opt *, const char *host,
-	    int meant);
+int	net_find_addresses(struct net_way *, const struct net_opt *,
+	    const char *host, int meant);
 
 /* An address as such, for the source: 0, or -1 when it is none. */
 int	net_address(struct net_addr *, const char *);
@@ -69,10 +69,10 @@ int	net_connect(const struct net_addr *, const struct net_opt *,
 	    double until);
 
 /* Is it an address of this machine? */
-int	net_here(const struct net_addr *);
+int	net_is_local(const struct net_addr *);
 
 /* Our end of a connection, as text: 0 or -1. */
-int	net_near(int fd, char *text, size_t);
+int	net_local_text(int fd, char *text, size_t);
 
 /* Waits until fd can be read (written): 1, 0 when until has come, -1. */
 int	net_wait(int fd, int writing, double until);

@@ -324,7 +324,7 @@ put_form(struct copy *c, FILE *form)
 /* ---- the records ----------------------------------------------------- */
 
 void
-report_close(struct report *r)
+report_close_file(struct report *r)
 {
 	if (r->at != 0 && r->say == NULL)
 		ctl_close(&r->nt.c);
@@ -332,25 +332,25 @@ report_close(struct report *r)
 }
 
 int
-report_file(struct report *r, unsigned file)
+report_open_file(struct report *r, unsigned file)
 {
 	if (r->at == file + 1)
 		return 0;
-	report_close(r);
+	report_close_file(r);
 	if (r->say != NULL)
 		diag_start(&r->nt, r->ctl, r->files[file]);
 	else if (diag_open(&r->nt, r->files[file]) < 0)
 		return -1;
 	r->at = file + 1;
 	origin_start(&r->nt, &r->origin);
-	if (origin_head(&r->nt, &r->head) == 0)
+	if (origin_read_head(&r->nt, &r->head) == 0)
 		return 0;
-	report_close(r);
+	report_close_file(r);
 	return -1;
 }
 
 struct item *
-report_item(struct report *r)
+report_add_item(struct report *r)
 {
 	unsigned size = r->size == 0 ? 256 : r->size * 2;
 	struct item *bigger;
@@ -405,7 +405,7 @@ expired_by(const struct report *r, const struct item *it)
 static int
 read_line(struct report *r, unsigned long at)
 {
-	ctl_go(&r->nt.c, at);
+	ctl_seek(&r->nt.c, at);
 	return diag_next(&r->nt) && r->nt.at == at ? 0 : -1;
 }
 
@@ -418,7 +418,8 @@ recall(struct report *r, const struct item *it)
 	const char *s;
 	long when = 0;
 
-	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
+	if (report_open_file(r, it->file) < 0 ||
+	    ctl_rcpt(&r->nt.rc, it->off) < 0)
 		return -1;
 	if (r->say != NULL) {
 		r->say(r, it);
@@ -632,12 +633,12 @@ survey(struct draft *d, struct report *r)
 		    has_utf8(r->nt.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
-		if (report_file(r, i) < 0)
+		if (report_open_file(r, i) < 0)
 			return -1;
 		d->text_eight |= has_utf8(r->head.id);
 	}
 	d->text_eight |= has_utf8(r->sender);
-	if (report_file(r, 0) < 0)
+	if (report_open_file(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
 		d->less = "";	/* nobody asked for it */
@@ -761,7 +762,7 @@ put_people(struct draft *d, struct report *r)
 		put_text(f, r->sender, "  ");
 	}
 	for (file = 0; file < r->nfiles; file++) {
-		if (report_file(r, file) < 0)
+		if (report_open_file(r, file) < 0)
 			return -1;
 		fputs("\nThis is about the message\n\n", f);
 		put_text(f, r->head.id, "  ");
@@ -888,7 +889,7 @@ put_programs(struct draft *d, struct report *r)
 	unsigned i;
 
 	begin_part(d, "message/delivery-status", 0);
-	if (report_file(r, 0) < 0)
+	if (report_open_file(r, 0) < 0)
 		return -1;
 	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
 		xtext_read(r->head.envid, strlen(r->head.envid), value,
@@ -924,7 +925,7 @@ put_message(struct draft *d, struct report *r)
 	    "text/rfc822-headers", d->eight);
 	start_copy(&c, d->post.f, d->head);
 	c.fold = d->fold;
-	if (report_file(r, 0) < 0 || copy_head(&c, r) < 0)
+	if (report_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
 	c.most = r->most;	/* it may have grown since it was seen */
 	if (d->less == NULL) {
@@ -952,7 +953,7 @@ put_all(struct draft *d, struct report *r)
 }
 
 FILE *
-report_form(const struct report *r, const char *form)
+report_open_form(const struct report *r, const char *form)
 {
 	FILE *f = form_open(r->forms, form);
 
@@ -974,7 +975,7 @@ report_write(struct report *r, struct post *p)
 		return -1;
 	text_fmt(d.boundary, sizeof(d.boundary), "=_%s",
 	    strrchr(d.post.path, ':') + 1);
-	d.form = report_form(r, r->form != NULL ? r->form :
+	d.form = report_open_form(r, r->form != NULL ? r->form :
 	    r->items[0].action == ACTION_DELAYED ? "delay" : "delivery");
 	r->has_form = d.form != NULL;
 	errno = EIO;		/* for a failure that sets none */
@@ -982,10 +983,10 @@ report_write(struct report *r, struct post *p)
 	err = errno;
 	if (d.form != NULL)
 		fclose(d.form);
-	report_close(r);
+	report_close_file(r);
 	errno = err;
 	if (bad)
-		post_drop(&d.post);
+		post_remove(&d.post);
 	else
 		bad = post_sync(&d.post);
 	*p = d.post;

@@ -65,10 +65,10 @@ int	report_begin(struct report *, const char *name, const char *router);
  * no file left. */
 int	report_write(struct report *, struct post *);
 /* One more item, zeroed: NULL when there is no memory. */
-struct item *report_item(struct report *);
+struct item *report_add_item(struct report *);
 /* Opens this file of the report as r->nt: 0, or -1 with errno. */
-int	report_file(struct report *, unsigned file);
-void	report_close(struct report *);	/* no file */
-FILE	*report_form(const struct report *, const char *);	/* or NULL */
+int	report_open_file(struct report *, unsigned file);
+void	report_close_file(struct report *);	/* no file */
+FILE	*report_open_form(const struct report *, const char *);	/* or NULL */
 
 #endif

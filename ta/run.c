@@ -217,7 +217,7 @@ wait_end(struct job *j)
 	for (check_end(j); !j->ended; ) {
 		step(j);
 		if (!shown && !j->ended && now.mono - begun >= SLOW) {
-			lib_step("running %s", j->run->path);
+			lib_show_step("running %s", j->run->path);
 			shown = 1;
 		}
 	}

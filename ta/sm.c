@@ -454,7 +454,7 @@ run_batch(struct batch *b)
 		    "cannot execute %s: %s", r.path, strerror(errno));
 	}
 	for (i = 0; i < b->n; i++)
-		lib_tell(b->job, b->rcpt[i], &v);
+		lib_report_verdict(b->job, b->rcpt[i], &v);
 }
 
 /* ---- jobs ------------------------------------------------------------ */
@@ -512,7 +512,7 @@ work(struct lib_job *job)
 	b.job = job;
 	b.mailer = &mailer;
 	bad = find_mailer(&mailer, why, sizeof(why));
-	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		if (bad < 0)
@@ -587,7 +587,7 @@ main(int argc, char **argv)
 			puts("sm " VERSION);
 			return 0;
 		default:
-			lib_foreign("sm", foreign, c, usage);
+			lib_foreign_option("sm", foreign, c, usage);
 		}
 	if (optind != argc - 1 || opt.table[0] != '/')
 		usage();

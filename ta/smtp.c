@@ -190,7 +190,7 @@ host_of(const struct lib_rcpt *r)
 static int
 is_for(const struct lib_rcpt *r, const char *host)
 {
-	return lib_same(host_of(r), host);
+	return lib_is_same(host_of(r), host);
 }
 
 /* Did the last server turn out to be ourselves? */
@@ -237,7 +237,7 @@ remember(const struct net_addr *a, int answered)
 {
 	char line[NET_NAME + 20];
 
-	if (opt.dead != NULL && dead_see(a, answered, line))
+	if (opt.dead != NULL && dead_record(a, answered, line))
 		halves_log(line, strlen(line));
 }
 
@@ -312,7 +312,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 		conn.lost = NULL;
 		conn.code = 0;
 	}
-	if (net_find(way, &opt.net, name, auth != NULL) < 0)
+	if (net_find_addresses(way, &opt.net, name, auth != NULL) < 0)
 		return 0;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
 		keep_names(way);
@@ -338,7 +338,7 @@ connect_relay(struct net_way *way, const struct auth *sender)
 	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
 	int i, found = 0;
 
-	dead_begin();
+	dead_begin_turn();
 	for (;;) {
 		for (i = 0; i < opt.relays && !found; i++) {
 			left.in_use = &left.tries[i];
@@ -369,7 +369,7 @@ connect_host(struct net_way *way, const char *host, const struct auth *sender)
 	int found;
 
 	esmtp_quit(&conn);
-	if (!lib_same(host, left.host))
+	if (!lib_is_same(host, left.host))
 		start_host(host);
 	found = opt.relays > 0 ? connect_relay(way, sender) :
 	    try_name(way, host, NULL, ALL);
@@ -419,7 +419,7 @@ report_unreached(struct lib_job *job, const char *host,
 static int
 check_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
-	const char *bad = addr_bad(r->from->address);
+	const char *bad = addr_error(r->from->address);
 
 	if (bad != NULL) {
 		lib_report(job, r, X_NOUSER, strcmp(bad, "5.1.3") == 0 ?
@@ -427,7 +427,7 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 		    "SMTP", 0);
 		return 0;
 	}
-	bad = *r->user == '\0' ? "5.1.3" : addr_bad(r->user);
+	bad = *r->user == '\0' ? "5.1.3" : addr_error(r->user);
 	if (bad != NULL)
 		lib_report(job, r, X_NOUSER, bad,
 		    "the address cannot be sent by SMTP", 0);
@@ -490,15 +490,15 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 	int kept;
 
 	do {
-		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
-		    sender == conn_sender && esmtp_silent(&conn);
+		kept = conn.fd >= 0 && lib_is_same(host, conn_host) &&
+		    sender == conn_sender && esmtp_is_silent(&conn);
 		if (!kept && !connect_host(&way, host, sender)) {
 			report_unreached(job, host, &way);
 			return;
 		}
 		end = trans_run(&conn, job, to, n, opt.seven);
 		if (end != TRANS_OVER)
-			esmtp_drop(&conn);
+			esmtp_close(&conn);
 	} while (end == TRANS_EARLY && kept);
 	if (end == TRANS_OVER)
 		end_tries(job, host);
@@ -517,7 +517,7 @@ work(struct lib_job *job)
 
 	start_host("");
 	left.old = time(NULL) - job->arrived > FRESH;
-	while (!lib_alone() && (n = collect(job, to)) > 0)
+	while (!lib_is_alone() && (n = collect(job, to)) > 0)
 		deliver(job, to, n);
 }
 
@@ -543,11 +543,11 @@ take_line(const char *s, size_t n)
 	char line[NET_NAME + 20];
 
 	if (n > 0 && *s == STEP_MARK) {
-		lib_step("%.*s", (int)n - 1, s + 1);
+		lib_show_step("%.*s", (int)n - 1, s + 1);
 	} else if (n > 0 && strchr("+-", *s) != NULL) {
 		if (opt.dead != NULL && text_fmt(line, sizeof(line), "%.*s",
 		    (int)n, s) == 0)
-			dead_take(opt.dead, line);
+			dead_write(opt.dead, line);
 	} else if (opt.log != NULL) {
 		transcript(s, n);
 	}
@@ -654,18 +654,18 @@ set_limit(const char *name, const char *value)
 
 	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
 		usage();
-	if (lib_same(name, "idle")) {
+	if (lib_is_same(name, "idle")) {
 		opt.idle = span;
-	} else if (lib_same(name, "lookup")) {
+	} else if (lib_is_same(name, "lookup")) {
 		opt.lookup = span;
 	} else {
-		name = lib_same(name, "conn") ? "connect" : lib_same(name,
-		    "tcpw") ? "block" : lib_same(name, "cmd") ? "" : name;
+		name = lib_is_same(name, "conn") ? "connect" : lib_is_same(name,
+		    "tcpw") ? "block" : lib_is_same(name, "cmd") ? "" : name;
 		known = 0;
 	}
 	for (i = 0; i < ES_STAGES && !known; i++)
 		if (*name == '\0' ? i >= ES_GREETING && i <= ES_DOT :
-		    lib_same(esmtp_stage_name[i], name)) {
+		    lib_is_same(esmtp_stage_name[i], name)) {
 			/* who goes sooner has his mail come twice */
 			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
 			    DOT_LEAST : span;
@@ -765,10 +765,10 @@ check_program(void)
 		return;
 	if (halves.one || halves.root != NULL)
 		refuse("-X", "goes with neither -o nor -t");
-	why = via_check(opt.net.via);
+	why = via_error(opt.net.via);
 	if (why != NULL)
 		refuse("the command of -X", why);
-	why = via_unsafe(opt.net.via);
+	why = via_unsafe_option(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
 		    "itself verifies no certificate\n", why);
@@ -812,7 +812,7 @@ check(void)
 	const char *name = NULL;
 
 	if (opt.net.via != NULL)
-		name = via_missing(opt.net.via);
+		name = via_missing_program(opt.net.via);
 	if (name != NULL)
 		fprintf(stderr, "smtp: the program of -X is not there: %s; "
 		    "mail would wait\n", name);
@@ -841,7 +841,7 @@ main(int argc, char **argv)
 		case '4': case '6': opt.net.family = c - '0'; break;
 		case '7':
 			if (opt.seven)
-				esmtp_never = ~0U;
+				esmtp_disabled = ~0U;
 			opt.seven = 1;
 			break;
 		case '8': opt.seven = 0; break;
@@ -859,7 +859,7 @@ main(int argc, char **argv)
 		case 'n': case 'x': opt.net.no_mx = 1; break;
 		case 'N': only = 1; break;
 		case 'p': opt.net.port = (int)number(optarg, 65535L); break;
-		case 'P': esmtp_never |= ES_PIPELINING; break;
+		case 'P': esmtp_disabled |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
 		case 'o': halves.one = 1; break;
@@ -881,7 +881,7 @@ main(int argc, char **argv)
 				return X_USAGE;
 			}
 			break;
-		default: lib_foreign("smtp", foreign, c, usage);
+		default: lib_foreign_option("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc || (halves.one && opt.apart) ||
 	    (opt.net.self != NULL && !is_word(opt.net.self)))

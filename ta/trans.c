@@ -171,7 +171,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 		w.v.status = NULL;
 	if (class == 2)
 		w.v.action = "relayed";
-	lib_tell(t->job, r, &w.v);
+	lib_report_verdict(t->job, r, &w.v);
 }
 
 /* A verdict of our own. */
@@ -187,7 +187,7 @@ report_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
 	text_init(&full, w.text, sizeof(w.text));
 	add_peer(&full, t->c);
 	text_add(&full, ": %s", text);
-	lib_tell(t->job, r, &w.v);
+	lib_report_verdict(t->job, r, &w.v);
 }
 
 static void
@@ -218,7 +218,7 @@ trans_host_failed(const struct esmtp *c, struct lib_job *job,
 	start_verdict(&w, c, code);
 	set_text(&w, c, c->phase);
 	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
-	lib_tell(job, r, &w.v);
+	lib_report_verdict(job, r, &w.v);
 }
 
 /* ---- commands -------------------------------------------------------- */
@@ -247,12 +247,12 @@ add_notify(struct text *line, unsigned wishes)
 	static const struct {
 		unsigned wish;
 		const char *word;
-	} list[] = { { WISH_SUCCESS, "SUCCESS" }, { WISH_FAILURE, "FAILURE" },
-		{ WISH_DELAY, "DELAY" } };
+	} list[] = { { NOTIFY_SUCCESS, "SUCCESS" },
+	    { NOTIFY_FAILURE, "FAILURE" }, { NOTIFY_DELAY, "DELAY" } };
 	const char *before = " NOTIFY=";
 	int i;
 
-	if (wishes & WISH_NEVER) {
+	if (wishes & NOTIFY_NEVER) {
 		text_add(line, " NOTIFY=NEVER");
 		return;
 	}
@@ -275,8 +275,8 @@ make_mail(struct trans *t, struct text *line)
 		text_add(line, " BODY=8BITMIME");
 	if (!(t->c->can & ES_DSN))
 		return;
-	if (job->ret != NULL && (lib_same(job->ret, "FULL") ||
-	    lib_same(job->ret, "HDRS")))
+	if (job->ret != NULL && (lib_is_same(job->ret, "FULL") ||
+	    lib_is_same(job->ret, "HDRS")))
 		text_add(line, " RET=%s", job->ret);
 	if (job->envid != NULL)
 		add_param(line, "ENVID", job->envid, strlen(job->envid), 100);
@@ -296,7 +296,7 @@ make(struct trans *t, int i)
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & ES_DSN) {
-			add_notify(&line, ctl_wishes(t->to[i - 1]->dsn, orcpt,
+			add_notify(&line, ctl_notify(t->to[i - 1]->dsn, orcpt,
 			    sizeof(orcpt)));
 			n = strcspn(orcpt, ";");	/* of its type */
 			if (n > 0 && n + 1 < strlen(orcpt))
@@ -428,7 +428,7 @@ message(struct trans *t)
 			report_accepted(t, ES_BLOCK);
 			return;
 		}
-		esmtp_drop(t->c);	/* no dot: nothing is delivered */
+		esmtp_close(t->c);	/* no dot: nothing is delivered */
 		for (i = 0; i < t->n; i++)
 			if (t->accepted[i])
 				report_own(t, t->to[i], X_TEMPFAIL, "4.3.0",

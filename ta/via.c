@@ -68,7 +68,7 @@ words(struct command *c, const char *s, const char *host, int port)
 }
 
 const char *
-via_check(const char *command)
+via_error(const char *command)
 {
 	struct command c;
 
@@ -76,7 +76,7 @@ via_check(const char *command)
 }
 
 const char *
-via_unsafe(const char *command)
+via_unsafe_option(const char *command)
 {
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
@@ -96,7 +96,7 @@ via_unsafe(const char *command)
 
 /* As execvp looks for it. */
 const char *
-via_missing(const char *command)
+via_missing_program(const char *command)
 {
 	static struct command c;
 	char path[1024];

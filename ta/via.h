@@ -13,11 +13,11 @@ struct via {
 };
 
 /* What is wrong with a command for any host, or NULL. */
-const char *via_check(const char *command);
+const char *via_error(const char *command);
 /* Its option that makes it accept any certificate, or NULL. */
-const char *via_unsafe(const char *command);
+const char *via_unsafe_option(const char *command);
 /* Its program if PATH has none of that name; or NULL. */
-const char *via_missing(const char *command);
+const char *via_missing_program(const char *command);
 /* Does it want the connection as descriptor 3? */
 int	via_wants_socket(const char *command);
 /* Does it take the server's greeting for itself? */

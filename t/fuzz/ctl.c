@@ -130,11 +130,11 @@ use(struct message *m, long size)
 			continue;
 		n++;
 		off = v->r[0].off;
-		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
+		fuzz_must(ctl_set_tag(m->name, off, '-') == 0, "marked");
 		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
-		fuzz_must(ctl_diag(m->name, off, n & 1 ? "a\1b\1" : "",
+		fuzz_must(ctl_append_diag(m->name, off, n & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
-		ctl_at(m->name, off);
+		ctl_rcpt_at(m->name, off);
 	}
 	compare(m->name, size, n * 20);
 }
@@ -151,7 +151,7 @@ clear(void)
 	now.mono += 100;
 	q_sweep();
 	take_stub("123-1", &past);
-	ctl_forget();
+	ctl_close_kept();
 	unlink("123-1");
 	fuzz_empty("../queue");
 	fuzz_empty("../postman");

@@ -85,7 +85,7 @@ see_rcpt(const struct ctl *c)
 	is_word(c->host, 1);
 	is_word(c->user, 0);
 	fuzz_must(strchr(c->channel, '/') == NULL, "nor leads elsewhere");
-	ctl_box(c);
+	ctl_mailbox_hash(c);
 	if (nrcpts == sizeof(rcpts) / sizeof(rcpts[0]))
 		return;
 	r->off = c->l.off;
@@ -154,9 +154,9 @@ ask(struct diags *n, unsigned long off)
 	long pid;
 
 	ctl_tag(NAME, off, &pid);
-	c = ctl_at(NAME, off);
+	c = ctl_rcpt_at(NAME, off);
 	if (c != NULL)
-		ctl_box(c);
+		ctl_mailbox_hash(c);
 	if (ctl_rcpt(&n->rc, off) == 0)
 		fuzz_must(c != NULL && n->rc.wishes == c->wishes,
 		    "all readers find the same wishes");
@@ -189,9 +189,9 @@ ask_all(void)
 	}
 	for (i = 0; diag_next_rcpt(&n); i++)
 		;
-	for (ctl_go(&n.c, 0); diag_next(&n); )
+	for (ctl_seek(&n.c, 0); diag_next(&n); )
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
-		    diag_mark(&n, n.at, '+') == 0, "a diagnostic is one");
+		    diag_set_tag(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(diag_error(&n) == 0, "the disk is good");
 	ctl_close(&n.c);
 }
@@ -221,10 +221,10 @@ change(void)
 
 	for (i = 0; i < nrcpts; i++) {
 		off = rcpts[i].off;
-		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
+		fuzz_must(ctl_set_tag(NAME, off, '-') == 0 &&
 		    ctl_tag(NAME, off, NULL) == '-' &&
 		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
-		fuzz_must(ctl_diag(NAME, off, i & 1 ? "a\1b\1" : "",
+		fuzz_must(ctl_append_diag(NAME, off, i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
 	compare();
@@ -252,7 +252,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	take(good);
 	ask_all();
 	change();
-	ctl_forget();
+	ctl_close_kept();
 	unlink(NAME);
 	return 0;
 }

@@ -8,9 +8,9 @@
  */
 int	dsn_main(int, char **);
 #define main dsn_main
-#define lib_answer fuzz_answer
+#define lib_report_job fuzz_answer
 #include "../../ta/dsn.c"
-#undef lib_answer
+#undef lib_report_job
 #undef main
 #include "fuzz.h"
 #include <ctype.h>

@@ -194,7 +194,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	server = data + 1;
 	server_size = n - 1;
 	eight = wish & 1;
-	esmtp_never = wish & 4 ? 0 : ES_PIPELINING;
+	esmtp_disabled = wish & 4 ? 0 : ES_PIPELINING;
 	memset(&job, 0, sizeof(job));
 	memset(&peer, 0, sizeof(peer));
 	memset(&opt, 0, sizeof(opt));
