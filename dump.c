@@ -594,7 +594,7 @@ emit_message(const struct message *m)
 	if (lstat(path, &st) == 0)
 		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s", m->held ? "h" : "",
-	    q_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "");
+	    q_has_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m), size,
 	    *flags != '\0' ? flags : "-",
 	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?

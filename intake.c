@@ -318,7 +318,7 @@ obey_requests(struct message *m, unsigned seen)
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
-			q_cancel(v, v->cancel, 1);
+			q_cancel_vertex(v, v->cancel, 1);
 	for (r = requests; r != NULL; r = r->next)
 		for (v = r->number <= seen ? NULL : msg_first(m); v != NULL;
 		    v = msg_next(v))
@@ -326,9 +326,9 @@ obey_requests(struct message *m, unsigned seen)
 			    th_is_dsn(v->thread) || !is_meant(r, v->thread))
 				continue;
 			else if (r->what == ASK_DELETE)
-				q_cancel(v, CANCEL_DELETE, 1);
+				q_cancel_vertex(v, CANCEL_DELETE, 1);
 			else if (r->what == ASK_BOUNCE)
-				q_cancel(v, CANCEL_BOUNCE, 1);
+				q_cancel_vertex(v, CANCEL_BOUNCE, 1);
 			else if (r->what == ASK_WAKE)
 				th_put(v, 0, 0);
 			else if (v->thread->held == NULL)
@@ -432,7 +432,7 @@ due_if_forgotten(const struct message *m, double *until)
 
 	*until = NEVER;
 	if (m->held || m->untagged || m->nfed > 0 ||
-	    q_late_at(m) <= now.mono)
+	    q_next_warning(m) <= now.mono)
 		return STAYS;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_HELD)		/* for a command */
@@ -458,7 +458,8 @@ due_if_forgotten(const struct message *m, double *until)
 static void
 forget(struct message *m)
 {
-	double until, late = q_late_at(m), at = due_if_forgotten(m, &until);
+	double late = q_next_warning(m);
+	double until, at = due_if_forgotten(m, &until);
 	int lost;
 
 	if (at == STAYS)
@@ -470,7 +471,7 @@ forget(struct message *m)
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
-	q_forget(m);
+	q_forget_message(m);
 }
 
 /*
@@ -684,7 +685,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 	msg_count_in(m, v == NULL ? NULL : v->thread->chan);
 	for (; v != NULL; v = msg_next(v))
 		hosts++;
-	if (q_add(m) < 0)
+	if (q_add_message(m) < 0)
 		return -1;
 	if (m->nr == 0)
 		return 0;

@@ -291,40 +291,42 @@ void	dest_close(void);		/* writes our file at the end */
  * queue.c - messages: arrival, reports, expiry, DSNs and end
  * ====================================================================== */
 
-/* Takes a configuration in use, instead of the one before, for queued mail
- * too. */
-void	q_reload(struct config *);
-void	q_timers(void);			/* wakes and expires what is due */
-void	q_sweep(void);			/* frees objects that are done */
+/* Uses this configuration from now on, for queued mail too. */
+void	q_use_config(struct config *);
+void	q_run_timers(void);	/* threads wake, vertices expire */
+void	q_sweep(void);		/* frees objects that are done */
 
-/* The message is in core from now on, and its NEW vertices start their threads,
- * each at its wakeup: 0; -1 without memory, then it stays the caller's. */
-int	q_add(struct message *);
-/* The message, of which no agent has a vertex, leaves core; its files stay. */
-void	q_forget(struct message *);
-/* Is nothing of it left but DSNs? */
-#define q_only_dsns(m) ((m)->left == (m)->ndsn)
-/* Delivers no more of the message; it is removed without a DSN, and jobs that
- * agents have end with their reports. */
-void	q_drop(struct message *, const char *why);
+/* Puts the message into core and its NEW vertices on their threads, each due at
+ * its wakeup: 0; or -1 without memory, and the caller still owns it. */
+int	q_add_message(struct message *);
+/* Removes a message of which no agent has a vertex from core.  Its files stay.
+ */
+void	q_forget_message(struct message *);
+#define q_has_only_dsns(m) ((m)->left == (m)->ndsn)	/* or nothing */
+/* Delivers no more of the message and removes it without a DSN, when its agents
+ * have reported. */
+void	q_drop_message(struct message *, const char *why);
 /* Holds the message, or releases it. */
-void	q_hold(struct message *, int on);
-/* Deletes or bounces the vertex: 0; 1 when the agent has to report first; 2
- * when it is one of many (later) and follows in a later pass; -1 when the disk
+void	q_hold_message(struct message *, int on);
+/* What becomes of a vertex that a command names: it is done; in a later pass;
+ * when its agent has reported; or not at all, as it is held, or as the disk
  * cannot be written. */
-int	q_cancel(struct vertex *, enum cancel, int later);
-/* When a warning of its delay may be due, mono; NEVER: it needs none. */
-double	q_late_at(const struct message *);
-/* Expires what is due of the message, and sets its timer again. */
-void	q_recheck(struct message *);
-/* A report line of the agent: NULL; or the reason why it is refused, and then
- * it changes nothing. */
-const char *q_report(struct ta *, unsigned long num, unsigned long off,
+enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_HELD, OUT_FAILED,
+	       OUTCOMES };
+/* Deletes or bounces the vertex; later: in a later pass. */
+enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
+/* When the next warning on the message may be due, mono; or NEVER. */
+double	q_next_warning(const struct message *);
+/* Expires vertices of the message and warns, as is due, and sets its timer. */
+void	q_run_timer(struct message *);
+/* Applies a report line of the agent.  Returns the reason why the line is
+ * refused, and then it changes nothing; or NULL. */
+const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
-/* The oldest of ta->jobs has ended: tags on disk decide on recipients without
- * a report; the rest is deferred, with this reason if it has none.  reason
- * NULL: the agent had not begun the job; the rest is READY. */
-void	q_job_over(struct ta *, const char *reason);
+/* Ends the oldest of ta->jobs.  Tags on disk decide on recipients without a
+ * report.  Others that are left are deferred, for this reason if they have no
+ * report; reason NULL: the agent had not begun the job, and they are READY. */
+void	q_end_job(struct ta *, const char *reason);
 
 /* ======================================================================
  * intake.c - loads control files into core, and forgets messages

@@ -69,24 +69,25 @@
 #include "scheduler.h"
 
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
-#define TRIES_MOST	8191U	/* of a vertex that are counted */
+#define TRIES_MOST	8191U	/* counted tries of a vertex */
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
-#define FIRST_TRY	3600	/* seconds for a first try: meanwhile mail does
-				 * not expire untried */
-#define WORK		20	/* vertices that expire, are deleted or bounced
-				 * and messages with warnings in a pass, as each
-				 * is written to disk; but vertices of a message
-				 * expire together */
+#define FIRST_TRY	3600	/* seconds for a first try, before which mail
+				 * does not expire untried */
+#define WORK		20	/* units of work with the disk in a pass:
+				 * vertices that expire, are deleted or bounced,
+				 * and messages with warnings; vertices of a
+				 * message expire together */
 
-static struct message *done;	/* to be swept, linked by swept */
-static struct vertex *dead;	/* DONE, to be swept, linked by next */
+static struct message *done;	/* messages to sweep, linked by swept */
+static struct vertex *dead;	/* DONE vertices to sweep, linked by next */
 
-static int work = WORK;		/* left in this pass */
+static int work = WORK;		/* units left in this pass */
 
-/* Its timer is due then, mono, at the latest; NEVER: it may be any time. */
+/* Sets the timer of the message to this time, mono, if the timer is later.
+ * NEVER changes nothing. */
 static void
-due_by(struct message *m, double at)
+advance_timer(struct message *m, double at)
 {
 	if (at < NEVER && (m->due.pos == 0 ||
 	    at < heap_when(&q.expire, &m->due)))
@@ -95,55 +96,50 @@ due_by(struct message *m, double at)
 
 /* ---- recipients on disk ----------------------------------------------- */
 
-/* Makes sure of the tag of a finished recipient, without which the message is
- * delivered to it again: 1, or 0 when it cannot be set. */
+/* Writes the tags of the vertex's finished recipients that lack one, as mail is
+ * delivered again without, and then forgets these recipients: 0, or -1 when the
+ * disk cannot be written. */
 static int
-set_tag(const struct message *m, unsigned long off, int state)
+write_tags(struct vertex *v)
 {
-	int tag = state == RC_OK ? '+' : '-';
-
-	return off == 0 || ctl_tag(m->name, off, NULL) == tag ||
-	    ctl_set_tag(m->name, off, tag) == 0;
-}
-
-/* Makes sure of the tags of the vertex's finished recipients, and then forgets
- * these: 1; 0 when the disk cannot be written now. */
-static int
-tag_finished(struct vertex *v)
-{
+	const char *name = v->msg->name;
 	const struct rcpt *r, *end = v->r + v->nr;
-	int all = 1;
+	int bad = 0, tag;
 
-	for (r = v->r; r < end; r++)
-		if (r->state == RC_OK || r->state == RC_FAILED)
-			all &= set_tag(v->msg, r->off, r->state);
-	if (all)
+	for (r = v->r; r < end; r++) {
+		tag = r->state == RC_OK ? '+' : '-';
+		if (r->state != RC_PENDING && r->off != 0 &&
+		    ctl_tag(name, r->off, NULL) != tag &&
+		    ctl_set_tag(name, r->off, tag) < 0)
+			bad = -1;
+	}
+	if (bad == 0)
 		msg_narrow(v);
-	return all;
+	return bad;
 }
 
-/* The same for all vertices of the message, which may go on then; those that
- * agents have follow at the end of their jobs. */
+/* Writes the tags of all vertices of the message and lets those go that were
+ * HELD for their tags: 0 or -1.  Vertices with agents get their tags at the end
+ * of their jobs. */
 static int
-tag_all(struct message *m)
+write_all_tags(struct message *m)
 {
-	struct vertex *v;
-	int all = 1;
+	struct vertex *v = m->untagged ? msg_first(m) : NULL;
 
-	for (v = m->untagged ? msg_first(m) : NULL; v != NULL; v = msg_next(v))
-		if (v->state != V_FED && !tag_finished(v))
-			all = 0;
+	m->untagged = 0;
+	for (; v != NULL; v = msg_next(v))
+		if (v->state != V_FED && write_tags(v) < 0)
+			m->untagged = 1;
 		else if (v->state == V_HELD && !m->held &&
 		    v->cancel == CANCEL_NONE)
 			th_put(v, 0, v->wakeup);
-	m->untagged = !all;
-	return all;
+	return m->untagged ? -1 : 0;
 }
 
-/* Writes tag and line of a recipient that the scheduler lets fail: 0 or -1.  If
- * the line cannot be written the tag is taken back. */
+/* Writes the tag and the diagnostic line of a recipient that the scheduler lets
+ * fail: 0 or -1.  Without the line the tag is removed. */
 static int
-fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
+write_failure(const struct vertex *v, unsigned long off, const char *status,
     const char *message, long when)
 {
 	const char *name = v->msg->name;
@@ -159,7 +155,7 @@ fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
 static void
-to_sweep(struct message *m)
+sweep_later(struct message *m)
 {
 	if (m->to_sweep)
 		return;
@@ -168,13 +164,14 @@ to_sweep(struct message *m)
 	done = m;
 }
 
+/* Returns 1 if the vertex, on the channel dsn, is for warnings. */
 static int
 is_delay(const struct vertex *v)
 {
 	return strcmp(v->thread->host, "delay") == 0;
 }
 
-/* The vertex is done, and the sweep frees it. */
+/* Makes the vertex DONE; the sweep frees it. */
 static void
 end_vertex(struct vertex *v)
 {
@@ -192,45 +189,37 @@ end_vertex(struct vertex *v)
 	th_update(t);
 }
 
-/* Ends the message if nothing is left of it.  When only DSNs are left, one on
- * some recipients that no agent has yet is not sent: the last one covers these,
- * too.  Of a message that is dropped nothing is fed any more. */
+/* Ends the message if nothing is left of it.  When only DSNs are left, a DSN on
+ * some of the recipients that no agent has is not sent, as the last DSN covers
+ * all.  Ends all vertices without agents of a message that is dropped. */
 static void
-check_over(struct message *m)
+end_if_complete(struct message *m)
 {
 	int drop = m->end >= END_DROP;
 	struct vertex *v;
 
-	if (!drop && !q_only_dsns(m))
+	if (!drop && !q_has_only_dsns(m))
 		return;
 	for (v = msg_first(m); v != NULL && (drop || !m->over); v = msg_next(v))
 		if (v->state != V_DONE && v->state != V_FED && (drop ||
 		    !is_delay(v)))
 			end_vertex(v);
 	if (m->left == 0)
-		to_sweep(m);
-}
-
-/* The vertex is done: off its lists, and the sweep ends the message if it was
- * the last. */
-static void
-vertex_over(struct vertex *v)
-{
-	end_vertex(v);
-	check_over(v->msg);
+		sweep_later(m);
 }
 
 /* ---- arrival at a thread, and DSNs ----------------------------------- */
 
 /*
- * A NEW vertex is READY at once, unless it was forgotten until a later time, or
- * wakeuprestartonly lets it wait for the timer of its thread.  It starts at the
- * beginning of its retry list, however old its files are; that of a message
- * that a start has found, or that was forgotten, at the place of its age.  A
- * host of which nothing is known gets the same place.
+ * Puts a NEW vertex on its thread: READY, unless its message was forgotten
+ * until a later time, or wakeuprestartonly lets the vertex wait for the timer
+ * of the thread.  The vertex starts at the beginning of its retry list, however
+ * old its files are.  If a start has found the message, or it was forgotten,
+ * the vertex starts at the place of its age, and so does a host without
+ * reports.
  */
 static void
-arrive(struct vertex *v)
+queue_vertex(struct vertex *v)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
@@ -249,11 +238,10 @@ arrive(struct vertex *v)
 	th_put(v, m->held, at);
 }
 
-/* Makes the vertex for a DSN on the message, due at that time, mono, if there
- * is none: "failure" when all recipients are done and some have failed, else
- * "success"; or "delay".  0, or -1 without memory. */
+/* Makes the vertex for a DSN of this kind (see above), due at that time, mono,
+ * if the message has none: 0, or -1 without memory. */
 static int
-add_dsn(struct message *m, const char *what, double at)
+add_dsn_vertex(struct message *m, const char *what, double at)
 {
 	struct thread *t;
 	struct vertex *v;
@@ -267,36 +255,36 @@ add_dsn(struct message *m, const char *what, double at)
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
-	msg_add(v, 0);		/* in its own memory */
+	msg_add(v, 0);		/* cannot fail: uses the vertex's own memory */
 	v->wakeup = at;
-	arrive(v);
+	queue_vertex(v);
 	return 0;
 }
 
-/* A DSN on the recipients that are done follows after so many seconds, if
- * others are left and PARAMglobal-report-interval is not 0. */
+/* Makes a DSN on the recipients that are done due in so many seconds, if others
+ * are left and PARAMglobal-report-interval is not 0. */
 static void
-add_dsn_later(struct message *m, long wait)
+add_interim_dsn(struct message *m, long wait)
 {
 	if (m->dsn_newer && q.config->reportevery > 0 && m->rcpts > 0)
-		add_dsn(m, "success", now.mono + wait);
+		add_dsn_vertex(m, "success", now.mono + wait);
 }
 
-/* A recipient is done for which the sender may get a DSN. */
+/* Notes that the sender may get a DSN on a recipient that is done. */
 static void
-dsn_due(struct message *m)
+note_dsn_due(struct message *m)
 {
 	int known = m->dsn_newer;
 
 	m->dsn_due = m->dsn_newer = 1;
 	if (!known)
-		add_dsn_later(m, q.config->reportevery);
+		add_interim_dsn(m, q.config->reportevery);
 }
 
-/* The recipient of the vertex is finished; settle makes sure of its tag.
+/* Marks the recipient as finished in core; its tag is written elsewhere.
  * status and message are as in msg_log. */
 static void
-finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
     const char *message)
 {
 	struct message *m = v->msg;
@@ -306,55 +294,57 @@ finish(struct vertex *v, struct rcpt *r, int state, const char *status,
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
-		dsn_due(m);
+		note_dsn_due(m);
 	msg_log(v, r->off, state == RC_FAILED, status, message);
 }
 
 void
-q_drop(struct message *m, const char *why)
+q_drop_message(struct message *m, const char *why)
 {
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
-	check_over(m);
+	end_if_complete(m);
 }
 
-/* Drops the message if another program has removed its control file: 1 or 0. */
+/* Drops the message if another program has removed its control file: 1 if so,
+ * or 0. */
 static int
-drop_gone(struct message *m)
+drop_if_gone(struct message *m)
 {
 	if (!spool_gone(m->name))
 		return 0;
-	q_drop(m, "its control file was taken away");
+	q_drop_message(m, "its control file was taken away");
 	return 1;
 }
 
-/* Was the vertex's host found dead since the message was first loaded? */
+/* Returns 1 if the vertex's host has died since the message was loaded. */
 static int
-host_died(const struct vertex *v)
+has_host_died(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
 
 	return t->tries > 0 && t->died > v->msg->loaded;
 }
 
-/* When delivery to the vertex was last tried, by itself or as part of its host,
- * wall; 0: not since it was loaded. */
+/* Returns the time of the last try of the vertex or of its host, wall; 0: there
+ * was none since the message was loaded. */
 static long
-last_try(const struct vertex *v)
+last_try_time(const struct vertex *v)
 {
 	double at = v->tries > 0 ? v->tried : -NEVER;
 
-	if (host_died(v) && v->thread->bad > at)
+	if (has_host_died(v) && v->thread->bad > at)
 		at = v->thread->bad;
 	at = now.mono - at;
 	return at < (long)now.wall ? now.wall - (long)at : 0;
 }
 
-/* The agent dsn adds a reason that is not in core from an earlier line. */
+/* Lets the recipient fail, on disk first: 0 or -1.  If the reason is not in
+ * core, the agent dsn adds it from an earlier line. */
 static int
-expire_one(struct vertex *v, struct rcpt *r, const char *how)
+expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
-	const char *why = r->why != NULL ? r->why : host_died(v) ||
+	const char *why = r->why != NULL ? r->why : has_host_died(v) ||
 	    (v->msg->back && v->thread->tries > 0) ? v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
@@ -366,30 +356,32 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (fail_on_disk(v, r->off, "4.4.7 (delivery time expired)", message,
-	    last_try(v)) < 0)
+	if (write_failure(v, r->off, "4.4.7 (delivery time expired)", message,
+	    last_try_time(v)) < 0)
 		return -1;
-	finish(v, r, RC_FAILED, "expire", message);
+	finish_rcpt(v, r, RC_FAILED, "expire", message);
 	return 0;
 }
 
-/* Lets all recipients that are left of the vertex fail, on disk first.  how is
- * the beginning of the reason.  0, or -1 when that cannot be done now. */
+/* Lets all recipients that are left of the vertex fail, and ends it: 0, or -1
+ * when the disk cannot be written.  how is the beginning of the reason. */
 static int
-vertex_expire(struct vertex *v, const char *how)
+expire_vertex(struct vertex *v, const char *how)
 {
 	struct rcpt *r;
 
 	for (r = v->r; r < v->r + v->nr; r++)
-		if (r->state == RC_PENDING && expire_one(v, r, how) < 0)
+		if (r->state == RC_PENDING && expire_rcpt(v, r, how) < 0)
 			return -1;
-	vertex_over(v);
+	end_vertex(v);
+	end_if_complete(v->msg);
 	return 0;
 }
 
-/* Ends the vertex without delivery and DSN: 0 or -1 as above. */
+/* Ends the vertex without delivery and DSN: 0, or -1 when the disk cannot be
+ * written. */
 static int
-vertex_delete(struct vertex *v)
+delete_vertex(struct vertex *v)
 {
 	struct message *m = v->msg;
 	struct rcpt *r, *end = v->r + v->nr;
@@ -399,29 +391,31 @@ vertex_delete(struct vertex *v)
 			continue;
 		if (r->off != 0 && ctl_set_tag(m->name, r->off, '+') < 0)
 			return -1;
-		finish(v, r, RC_OK, "deleted", NULL);
+		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
-	/* without a warning, the DSN at the end is still sent */
+	/* a deleted warning leaves the DSN at the end */
 	if (th_is_dsn(v->thread) && !is_delay(v))
 		m->dsn_due = m->dsn_newer = 0;
-	vertex_over(v);
+	end_vertex(v);
+	end_if_complete(m);
 	return 0;
 }
 
-/* Does the command on a vertex that no agent has: 0, or -1 when the disk cannot
- * be written. */
+/* Deletes or bounces a vertex without an agent, as its member cancel says: 0,
+ * or -1 when the disk cannot be written. */
 static int
-do_cancel(struct vertex *v)
+cancel_now(struct vertex *v)
 {
-	return v->cancel == CANCEL_DELETE ? vertex_delete(v) :
-	    vertex_expire(v, "ended by the postmaster");
+	return v->cancel == CANCEL_DELETE ? delete_vertex(v) :
+	    expire_vertex(v, "ended by the postmaster");
 }
 
-/* Ends the vertex if it is one of many that are deleted or bounced, or expires
- * it if that is due: when to check again, mono.  Old mail that was never tried
- * is checked often, as its host may be found dead, and that counts as a try. */
+/* Ends the vertex if an operator has deleted or bounced it, or expires it if
+ * that is due.  Returns the time of the next check, mono.  Old mail that was
+ * never tried is checked often, as its host may be found dead, and that counts
+ * as a try. */
 static double
-vertex_timer(struct vertex *v)
+end_if_due(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at = v->msg->born + s->expiry, until;
@@ -430,7 +424,7 @@ vertex_timer(struct vertex *v)
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		work--;
-		return do_cancel(v) == 0 || drop_gone(v->msg) ? NEVER :
+		return cancel_now(v) == 0 || drop_if_gone(v->msg) ? NEVER :
 		    now.mono + DISK_AGAIN;
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
@@ -442,12 +436,12 @@ vertex_timer(struct vertex *v)
 		first = v->msg->since + TRIED_AGAIN;
 	if (untried < first)
 		untried = first;
-	if (v->tries == 0 && !host_died(v) && untried > now.mono)
+	if (v->tries == 0 && !has_host_died(v) && untried > now.mono)
 		return untried < now.mono + TRIED_AGAIN ? untried :
 		    now.mono + TRIED_AGAIN;
-	if (drop_gone(v->msg))
+	if (drop_if_gone(v->msg))
 		return NEVER;
-	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
+	if (v->state == V_FED || expire_vertex(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
 	work--;
 	return NEVER;
@@ -457,13 +451,13 @@ vertex_timer(struct vertex *v)
 
 #define CHECK_AGAIN	2	/* seconds until a message with a vertex that
 				 * was not tried is checked again */
-#define TRIED_BY	60	/* seconds in core after which a warning waits
-				 * for no try */
+#define TRIED_BY	60	/* seconds in core during which a warning waits
+				 * for a first try */
 
-/* The age at which the next warning on the vertex is due, seconds; LONG_MAX:
- * never. */
+/* Returns the age at which the next warning on the vertex is due, seconds;
+ * LONG_MAX: never. */
 static long
-late_age(const struct vertex *v)
+warning_age(const struct vertex *v)
 {
 	const struct setting *s;
 
@@ -474,17 +468,17 @@ late_age(const struct vertex *v)
 	    s->reports.at[v->warned] : LONG_MAX;
 }
 
-/* After a start old mail is tried first, so that a warning can give a reason.
- */
+/* After a start old mail is tried before it is warned of, so that a warning can
+ * give a reason. */
 double
-q_late_at(const struct message *m)
+q_next_warning(const struct message *m)
 {
 	long age, next = LONG_MAX;
 	const struct vertex *v;
 	int fresh = 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		age = late_age(v);
+		age = warning_age(v);
 		next = age < next ? age : next;
 		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
 		    v->tries == 0 && v->thread->tries == 0;
@@ -495,9 +489,9 @@ q_late_at(const struct message *m)
 	    (double)m->born + next;
 }
 
-/* Adds the reasons of the recipients, or that of their host: of the first one,
- * and of each one with another reason than the one before.  Those for which
- * there is no room have none.  Returns the first recipient, or NULL. */
+/* Adds the reason, or that of the host, of the first recipient and of each one
+ * whose reason differs from that of the recipient before, as far as there is
+ * room.  Returns the first recipient, or NULL. */
 static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
@@ -522,8 +516,10 @@ add_reasons(struct text *t, const struct vertex *v)
 	return first;
 }
 
+/* Writes the lines for warnings that are due (ctlfile.c): 0, or -1 when the
+ * disk cannot be written. */
 static int
-write_delays(struct message *m)
+write_delay_lines(struct message *m)
 {
 	long age = msg_age(m), born = now.wall - age;
 	const struct setting *s;
@@ -534,7 +530,7 @@ write_delays(struct message *m)
 	int times;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (late_age(v) > age)
+		if (warning_age(v) > age)
 			continue;
 		s = &v->thread->ring->conf->v;
 		for (times = v->warned; times < s->reports.n &&
@@ -547,8 +543,8 @@ write_delays(struct message *m)
 			text_add(&f, "%ld", born + s->expiry);
 		text_init(&t, why, sizeof(why));
 		r = add_reasons(&t, v);
-		if (r != NULL &&
-		    ctl_append_diag(m->name, r->off, fields, "", why, 0) < 0)
+		if (r != NULL && ctl_append_diag(m->name, r->off, fields, "",
+		    why, 0) < 0)
 			return -1;
 		v->warned = times;
 	}
@@ -557,47 +553,43 @@ write_delays(struct message *m)
 
 /* ---- the timer of a message ------------------------------------------- */
 
-/* Makes the job for warnings that are due: when the next one is, mono. */
-static double
-warn(struct message *m)
-{
-	if (add_dsn(m, "delay", 0) < 0)
-		return now.mono + DISK_AGAIN;
-	work--;
-	return write_delays(m) < 0 ? now.mono + DISK_AGAIN : q_late_at(m);
-}
-
 void
-q_recheck(struct message *m)
+q_run_timer(struct message *m)
 {
 	struct vertex *v;
 	double at, next = NEVER;
 
 	heap_del(&q.expire, &m->due);
 	if (m->left == 0) {	/* its files could not be removed */
-		to_sweep(m);
+		sweep_later(m);
 		return;
 	}
 	for (v = msg_first(m); v != NULL && (work > 0 || v->state != V_HELD ||
 	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
-		at = v->state != V_DONE ? vertex_timer(v) : NEVER;
+		at = v->state != V_DONE ? end_if_due(v) : NEVER;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
-	else if (!tag_all(m) && !drop_gone(m) && next > now.mono + DISK_AGAIN)
+	else if (write_all_tags(m) < 0 && !drop_if_gone(m) &&
+	    next > now.mono + DISK_AGAIN)
 		next = now.mono + DISK_AGAIN;
-	at = q_late_at(m);
-	at = at <= now.mono ? warn(m) : at;
-	due_by(m, at < next ? at : next);
+	at = q_next_warning(m);
+	if (at <= now.mono) {
+		work--;
+		at = add_dsn_vertex(m, "delay", 0) < 0 ||
+		    write_delay_lines(m) < 0 ? now.mono + DISK_AGAIN :
+		    q_next_warning(m);
+	}
+	advance_timer(m, at < next ? at : next);
 }
 
 /* ---- arrival --------------------------------------------------------- */
 
-/* The one recipient that is left of the vertex has this mailbox, 0: none.  It
- * goes to the thread of that; without memory it does not. */
+/* Moves the vertex, with one recipient left, to the thread of this mailbox; 0,
+ * or no memory: it stays. */
 static void
-to_box(struct vertex *v, unsigned box)
+move_to_box(struct vertex *v, unsigned box)
 {
 	struct thread *t = v->thread;
 
@@ -606,7 +598,7 @@ to_box(struct vertex *v, unsigned box)
 }
 
 int
-q_add(struct message *m)
+q_add_message(struct message *m)
 {
 	struct message *twin = NULL;
 	unsigned long num = name_num(m->name);
@@ -617,7 +609,7 @@ q_add(struct message *m)
 	m->loaded = ++q.events;
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
-	m->over = m->nr == 0;	/* all were done when it was read */
+	m->over = m->nr == 0;	/* all recipients were done when it was read */
 	hash_add(&q.messages, &m->link, num);
 	q.rcpts_in += m->nr;
 	m->held = held_find(0, m->name) != NULL;
@@ -627,22 +619,22 @@ q_add(struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state == V_NEW) {
 			if (v->nr == 1)
-				to_box(v, v->box);
-			arrive(v);
+				move_to_box(v, v->box);
+			queue_vertex(v);
 		}
-	/* a message that was forgotten has waited for it */
-	add_dsn_later(m, m->back ? 0 : q.config->reportevery);
-	q_recheck(m);
-	check_over(m);
+	/* a message that was forgotten has waited long enough */
+	add_interim_dsn(m, m->back ? 0 : q.config->reportevery);
+	q_run_timer(m);
+	end_if_complete(m);
 	return 0;
 }
 
 /* ---- commands of operators ------------------------------------------- */
 
-/* A command that is done later is in the control file before it is confirmed.
- * Those on the first vertices, which are not many, are synced. */
-int
-q_cancel(struct vertex *v, enum cancel how, int later)
+/* A command that takes effect later is in the control file before it is
+ * confirmed.  Commands on the first vertices, which are few, are synced. */
+enum outcome
+q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 {
 	const struct thread *t = v->thread;
 	enum cancel was = v->cancel;
@@ -650,23 +642,25 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 
 	if ((fed || later) && was != how && ctl_cancel(v->msg->name,
 	    t->ring->chan->name, t->host, how) < 0)
-		return -1;
+		return OUT_FAILED;
 	v->cancel = how;
-	if ((!fed && !later && do_cancel(v) < 0) ||
+	if ((!fed && !later && cancel_now(v) < 0) ||
 	    (!later && ctl_sync(v->msg->name) < 0)) {
 		v->cancel = was;
-		return -1;
+		return OUT_FAILED;
 	}
-	if (fed || !later)
-		return fed;
+	if (fed)
+		return OUT_REPORT;
+	if (!later)
+		return OUT_DONE;
 	if (v->state != V_HELD)
 		th_put(v, 1, 0);	/* no agent gets it meanwhile */
-	due_by(v->msg, now.mono);
-	return 2;
+	advance_timer(v->msg, now.mono);
+	return OUT_PASS;
 }
 
 void
-q_hold(struct message *m, int on)
+q_hold_message(struct message *m, int on)
 {
 	struct vertex *v;
 
@@ -677,15 +671,14 @@ q_hold(struct message *m, int on)
 			th_put(v, 1, 0);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_put(v, 0, 0);
-	q_recheck(m);
+	q_run_timer(m);
 }
 
 /* ---- reports of agents ----------------------------------------------- */
 
-
-/* The reason why a report is refused. */
+/* Returns the reason why a report is refused. */
 static const char *
-refusal(unsigned long num, unsigned long off)
+refusal_reason(unsigned long num, unsigned long off)
 {
 	const struct message *m = msg_find(num, NULL);
 	const struct vertex *v = m == NULL ? NULL : msg_first(m);
@@ -698,10 +691,10 @@ refusal(unsigned long num, unsigned long off)
 	    "refused: it was not given to this agent or is finished";
 }
 
-/* The recipient of a job of this agent to which a report belongs, and that job;
- * NULL: there is none, or it is finished. */
+/* Returns the recipient that a report of this agent is on, and sets *job to its
+ * vertex; NULL: no job of the agent has the recipient, or it is finished. */
 static struct rcpt *
-reported(const struct ta *ta, unsigned long num, unsigned long off,
+reported_rcpt(const struct ta *ta, unsigned long num, unsigned long off,
     struct vertex **job)
 {
 	struct vertex *v = ta->jobs.head;
@@ -714,13 +707,14 @@ reported(const struct ta *ta, unsigned long num, unsigned long off,
 	return r != NULL && r->state == RC_PENDING ? r : NULL;
 }
 
-#define RETRYAT_MOST	1e9	/* seconds; beyond that it is no time */
+#define RETRYAT_MOST	1e9	/* seconds; a later time is ignored */
 
-/* The text of "retryat +60 text" or "retryat 1795220140 text".  A vertex is
- * tried whole, so the latest time counts.  Its times are whole seconds: not
- * before the time that was named, and within a second of it. */
+/* Reads the time of "+60 text" or "1795220140 text" into the wakeup of the
+ * vertex, if it has no later one, and returns the text.  A vertex is tried
+ * whole, so the latest time counts.  The wakeup is up to a second after the
+ * time that was named. */
 static const char *
-retry_at(struct vertex *v, const char *s)
+parse_retryat(struct vertex *v, const char *s)
 {
 	int relative = *s == '+', at;
 	struct timeval tv;
@@ -743,8 +737,9 @@ retry_at(struct vertex *v, const char *s)
 	return s + strspn(s, " ");
 }
 
+/* Notes a deferral of the recipient; host: HOST_ bits. */
 static void
-deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
+defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *message)
 {
 	struct thread *t = v->thread;
 	char text[REASON_MOST + 1];
@@ -757,10 +752,11 @@ deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
 	v->host |= host;
 }
 
-/* The notary field with this number, from 0, and those behind it; "" when there
- * are fewer.  They are address, action, status, diagnostic, other host, ... */
+/* Returns the notary field with this number, from 0, and the fields behind it;
+ * "" when there are fewer.  The fields are address, action, status, diagnostic,
+ * other host, and more. */
 static const char *
-field(const char *notary, int n)
+notary_field(const char *notary, int n)
 {
 	for (; n > 0; n--) {
 		notary = strchr(notary, '\1');
@@ -771,14 +767,14 @@ field(const char *notary, int n)
 	return notary;
 }
 
-/* What the report of a deferral says of the destination: by the word, or by the
- * status in the notary fields.  A mailbox is a destination: 4.2.x (RFC 3463)
- * says that it takes no mail now, as it is locked or full. */
+/* Returns what a deferral says of the destination, HOST_ bits, by the word or
+ * the status in the notary fields.  A mailbox is a destination: 4.2.x
+ * (RFC 3463) says that it takes no mail now, as it is locked or full. */
 static int
-host_said(const struct thread *t, int all, const char *notary)
+host_bits(const struct thread *t, int all, const char *notary)
 {
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
-	const char *s = field(notary, 2);
+	const char *s = notary_field(notary, 2);
 	size_t i;
 
 	if (all || (th_is_local(t) && strncmp(s, "4.2.", 4) == 0))
@@ -808,8 +804,10 @@ static const struct status {
 	{ NULL, 0, 0, 0, 0 }
 };
 
+/* Applies the final report of the agent dsn on its vertex: a message whose DSN
+ * nobody could get is set aside. */
 static void
-dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
+apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *text)
 {
 	struct message *m = v->msg;
@@ -817,16 +815,17 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	msg_done(v, r, RC_OK);
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
-		m->end = keep;
+		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
+		    END_ASIDE_DOUBLE;
 		/* dsn/failure follows, as only that adds lost lines */
 		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
-	msg_log(v, 0, keep > 0, status, text);
+	msg_log(v, 0, s->state == RC_FAILED, s->word, text);
 }
 
-/* Has the sender asked for a DSN on the delivery to the recipient?  1 also if
- * the file cannot be read now: the agent dsn reads it again. */
+/* Returns 1 if the sender has asked for a DSN on the delivery, or if the file
+ * cannot be read now: the agent dsn reads it again. */
 static int
 wants_success(const char *name, unsigned long off)
 {
@@ -839,12 +838,12 @@ wants_success(const char *name, unsigned long off)
 	return c->l.error != 0 || (c->wishes & NOTIFY_SUCCESS) != 0;
 }
 
-/* The agent reports the recipient as finished.  If it leaves the diagnostic
- * line to the scheduler, a failure gets one, and a success for which a DSN was
- * asked.  The line is not synced: what a power cut may take is a text, and the
- * agent dsn does without. */
+/* Applies the final report of an agent.  If the agent leaves the diagnostic
+ * line to the scheduler, a failure gets one, and so does a success for which
+ * the sender asked for a DSN.  The line is not synced: a power cut may take a
+ * text, which the agent dsn can do without. */
 static void
-finished(struct vertex *v, struct rcpt *r, const struct status *s,
+apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *notary, const char *message)
 {
 	const char *name = v->msg->name;
@@ -860,21 +859,21 @@ finished(struct vertex *v, struct rcpt *r, const struct status *s,
 		    now.wall) < 0;
 	if (bad && failed) {
 		ctl_set_tag(name, off, ' ');	/* it is tried again */
-		deferral(v, r, HOST_GOOD, "cannot write the diagnostic");
+		defer_rcpt(v, r, HOST_GOOD, "cannot write the diagnostic");
 		return;
 	}
 	v->host |= HOST_GOOD;
-	finish(v, r, s->state, s->word, message);
+	finish_rcpt(v, r, s->state, s->word, message);
 	if (line)
-		dsn_due(v->msg);
+		note_dsn_due(v->msg);
 }
 
-/* Notes the other host, if the report has it, as "dns; mx.example".  ZMailer's
- * smtp adds one more field, its own name. */
+/* Notes the other host of a report, "dns; mx.example".  ZMailer's smtp adds one
+ * more field, its own name. */
 static void
 note_relay(struct ta *ta, const char *notary)
 {
-	const char *s = field(notary, DIAG_FIELDS - 1), *type;
+	const char *s = notary_field(notary, DIAG_FIELDS - 1), *type;
 	const char *end = s + strcspn(s, "\1");
 
 	if (s == end)
@@ -886,7 +885,7 @@ note_relay(struct ta *ta, const char *notary)
 }
 
 const char *
-q_report(struct ta *ta, unsigned long num, unsigned long off,
+q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
 {
 	const struct status *s = statuses;
@@ -897,29 +896,28 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 		s++;
 	if (s->word == NULL)
 		return "unknown status";
-	r = reported(ta, num, off, &v);
+	r = reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
-		return refusal(num, off);
+		return refusal_reason(num, off);
 	ta->again = s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)
-		message = retry_at(v, message);
+		message = parse_retryat(v, message);
 	if (s->state == RC_PENDING)
-		deferral(v, r, host_said(v->thread, s->all, notary), message);
+		defer_rcpt(v, r, host_bits(v->thread, s->all, notary), message);
 	else if (th_is_dsn(v->thread))
-		dsn_reported(v, r, s->state == RC_OK ? 0 : s->ours ? 1 : 2,
-		    status, message);
+		apply_dsn_report(v, r, s, message);
 	else
-		finished(v, r, s, notary, message);
+		apply_final_report(v, r, s, notary, message);
 	return NULL;
 }
 
 /* ---- the end of a job ------------------------------------------------ */
 
-/* A recipient that was not reported: the tag on disk decides.  A lock that
- * one of our agents still holds is stale, since none has this job. */
+/* Finishes a recipient without a report if its tag on disk says so.  A lock
+ * that one of our agents still holds is stale, since no agent has this job. */
 static void
-ask_disk(struct vertex *v, struct rcpt *r)
+apply_tag(struct vertex *v, struct rcpt *r)
 {
 	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
@@ -928,37 +926,19 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (was == '+' || was == '-')
-		finish(v, r, was == '+' ? RC_OK : RC_FAILED,
+		finish_rcpt(v, r, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && wants_success(name, r->off))
-		dsn_due(v->msg);		/* its line may be there, too */
+		note_dsn_due(v->msg);	/* its line may be there, too */
 	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid)
 			ctl_set_tag(name, r->off, ' ');
 }
 
-/* Looks up recipients without a report on disk, and forgets finished ones. */
-static void
-settle(struct vertex *v)
-{
-	struct message *m = v->msg;
-	unsigned i;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING && !v->r[i].counted)
-			ask_disk(v, &v->r[i]);
-	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
-		m->untagged = 1;	/* its files are removed now */
-	} else if (!tag_finished(v)) {
-		m->untagged = 1;
-		due_by(m, now.mono + DISK_AGAIN);
-	}
-}
-
-/* When a vertex that was deferred is to be tried again, mono: never later than
- * it expires. */
+/* Returns the time of the next try of a deferred vertex, mono, and moves its
+ * place in the retry list on.  No next try is later than expiry. */
 static long
-next_try(struct vertex *v)
+set_next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
@@ -972,16 +952,16 @@ next_try(struct vertex *v)
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
-/* When one recipient is left of several mailboxes, moves the vertex to the
- * thread of that mailbox. */
+/* Moves a vertex of several mailboxes of which one recipient is left to the
+ * thread of its mailbox. */
 static void
-find_box(struct vertex *v)
+move_to_last_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
 	    v->msg->untagged ? NULL : ctl_rcpt_at(v->msg->name, v->r[0].off);
 
-	to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
+	move_to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
 	if (v->thread == t)
 		return;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
@@ -989,16 +969,16 @@ find_box(struct vertex *v)
 	th_update(t);
 }
 
-/* Puts a vertex with recipients left back into its thread.  Recipients without
- * a report are deferred for this reason; NULL: the run was no try. */
+/* Puts a vertex with recipients left back on its thread.  Recipients without a
+ * report are deferred for this reason; NULL: the run was no try. */
 static void
-put_back(struct vertex *v, const char *reason, const char *relay)
+requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
 	double until = t->until;
 	long wakeup = m->held ? NOW : (long)until;
-	int waits;		/* by itself, not as part of its host */
+	int waits;		/* by its own place, not as part of its host */
 	struct rcpt *r, *end = v->r + v->nr;
 
 	for (r = v->r; r < end; r++)
@@ -1015,7 +995,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	waits = !m->held && reason != NULL && (!(v->host & HOST_BAD) ||
 	    until <= now.mono || v->wakeup > now.mono);
 	if (waits)
-		wakeup = next_try(v);
+		wakeup = set_next_try(v);
 	v->wakeup = waits ? wakeup : 0;
 	/* without its tags it would be delivered to all again */
 	th_put(v, m->held || v->cancel != CANCEL_NONE ||
@@ -1025,10 +1005,10 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	due_by(m, vertex_timer(v));	/* it may have expired by now */
+	advance_timer(m, end_if_due(v));	/* it may expire now */
 }
 
-/* Was a recipient that is left deferred by a report? */
+/* Returns 1 if a recipient that is left was deferred by a report. */
 static int
 had_report(const struct vertex *v)
 {
@@ -1041,31 +1021,41 @@ had_report(const struct vertex *v)
 }
 
 void
-q_job_over(struct ta *ta, const char *reason)
+q_end_job(struct ta *ta, const char *reason)
 {
 	struct vertex *v = ta->jobs.head;
 	struct message *m = v->msg;
+	struct rcpt *r;
 	int dsn = th_is_dsn(v->thread);
 
 	th_unfed(v);
-	settle(v);
-	find_box(v);
+	for (r = v->r; r < v->r + v->nr; r++)
+		if (r->state == RC_PENDING && !r->counted)
+			apply_tag(v, r);
+	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
+		m->untagged = 1;	/* its files are removed now */
+	} else if (write_tags(v) < 0) {
+		m->untagged = 1;
+		advance_timer(m, now.mono + DISK_AGAIN);
+	}
+	move_to_last_box(v);
 	th_feedback(v->thread, v->host);
 	if (reason != NULL && v->left > 0 && !had_report(v))
-		drop_gone(m);
-	if (m->end >= END_DROP || v->left == 0)
-		vertex_over(v);
-	else if (v->cancel == CANCEL_NONE || do_cancel(v) < 0)
-		put_back(v, reason, ta->relay);
+		drop_if_gone(m);
+	if (m->end >= END_DROP || v->left == 0) {
+		end_vertex(v);
+		end_if_complete(m);
+	} else if (v->cancel == CANCEL_NONE || cancel_now(v) < 0)
+		requeue_vertex(v, reason, ta->relay);
 	ta->relay[0] = '\0';
-	if (dsn)	/* others may be done since it was fed */
-		add_dsn_later(m, q.config->reportevery);
+	if (dsn)	/* other recipients may be done since it was fed */
+		add_interim_dsn(m, q.config->reportevery);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
 
 void
-q_timers(void)
+q_run_timers(void)
 {
 	struct timer *t;
 
@@ -1076,21 +1066,22 @@ q_timers(void)
 	}
 	work = WORK;
 	while (work > 0 && heap_wait(&q.expire) == 0)
-		q_recheck(OWNER(struct message, due, heap_first(&q.expire)));
+		q_run_timer(OWNER(struct message, due, heap_first(&q.expire)));
 }
 
 void
-q_reload(struct config *config)
+q_use_config(struct config *config)
 {
 	struct hlink *l = NULL;
 
 	th_reload(config);
 	while ((l = hash_each(&q.messages, l)) != NULL)
-		q_recheck(OWNER(struct message, link, l));
+		q_run_timer(OWNER(struct message, link, l));
 }
 
+/* Removes the message from the tables of messages in core. */
 static void
-unlist(struct message *m)
+unlink_message(struct message *m)
 {
 	if (q.largest == m)
 		q.largest = NULL;
@@ -1101,22 +1092,22 @@ unlist(struct message *m)
 	q.nkept -= m->held;
 }
 
-/* Its place in core is free at once; the sweep frees it. */
+/* The place in core is free at once; the sweep frees the message. */
 void
-q_forget(struct message *m)
+q_forget_message(struct message *m)
 {
 	q.evicted++;
 	q.rcpts_in -= m->rcpts;
-	unlist(m);
+	unlink_message(m);
 	m->end = END_FORGET;
-	check_over(m);		/* ends its vertices */
+	end_if_complete(m);		/* ends its vertices */
 }
 
 /* ---- the end --------------------------------------------------------- */
 
-/* Removes its files, or moves them to postman/: 0 or -1. */
+/* Removes the files of the message, or moves them to postman/: 0 or -1. */
 static int
-take_away(const struct message *m)
+remove_files(const struct message *m)
 {
 	if (m->end == END_ASIDE || m->end == END_ASIDE_DOUBLE)
 		return spool_set_aside(m->name, m->end == END_ASIDE_DOUBLE,
@@ -1124,8 +1115,10 @@ take_away(const struct message *m)
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 
+/* Makes the DSN that is due at the end of a message; or removes its files and
+ * frees it, or tries that again later. */
 static void
-message_end(struct message *m)
+end_message(struct message *m)
 {
 	int dsn = m->dsn_due && m->end < END_DROP;
 
@@ -1140,22 +1133,24 @@ message_end(struct message *m)
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;
-	if (dsn || take_away(m) < 0) {
+	if (dsn || remove_files(m) < 0) {
 		m->to_sweep = 0;
 		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
-		/* else it would be delivered anew, or the DSN lack some */
-		if (!tag_all(m) || !dsn)
+		/* without tags mail is delivered again, and the DSN may lack
+		 * recipients */
+		if (write_all_tags(m) < 0 || !dsn)
 			return;
-		while (m->vertices != NULL)	/* all are done */
+		while (m->vertices != NULL)	/* all are DONE */
 			msg_vertex_free(m->vertices);
 		msg_count_in(m, th_chan("dsn"));
-		if (add_dsn(m, m->failed ? "failure" : "success", 0) == 0)
-			due_by(m, now.mono);	/* a pass feeds it */
+		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
+		    0) == 0)
+			advance_timer(m, now.mono);	/* a pass feeds it */
 		return;
 	}
 	if (m->held)
 		held_set(0, m->name, 0);
-	unlist(m);
+	unlink_message(m);
 	q.msgs_out++;
 	msg_free(m);
 }
@@ -1167,19 +1162,20 @@ q_sweep(void)
 	struct message *m;
 
 	while ((v = *p) != NULL) {
-		if (v->msg->untagged && v->msg->left > 0) {	/* tag_all */
+		/* write_all_tags still needs the vertex */
+		if (v->msg->untagged && v->msg->left > 0) {
 			p = &v->next;
 			continue;
 		}
 		*p = v->next;
 		v->next = NULL;
-		/* message_end may still need the last ones */
+		/* end_message frees the last vertices of a message */
 		if (v->msg->left > 0)
 			msg_vertex_free(v);
 	}
 	while ((m = done) != NULL) {
 		done = m->swept;
-		message_end(m);
+		end_message(m);
 	}
 	th_sweep();
 	ctl_close_kept();

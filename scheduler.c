@@ -541,7 +541,7 @@ use(struct config *c)
 	if (c->nodsn)
 		log_err("agent %s/ta/dsn cannot be run; no sender is told of "
 		    "failed mail, which stays", opt.mailbin);
-	q_reload(c);
+	q_use_config(c);
 	in_reread();
 	spool_listen(c->notifysock);
 	status_listen();
@@ -941,7 +941,7 @@ loop(void)
 			state.files = dest_round(0);
 			if (now.mono >= logs_due)
 				open_logs();
-			q_timers();
+			q_run_timers();
 		}
 		ta_run();
 		q_sweep();

@@ -97,17 +97,12 @@ static struct {
 
 /* ---- commands: what they name ----------------------------------------- */
 
-/* What becomes of a vertex that a command names, in the order of the answer:
- * it is done, by a later pass, or when its agent reports; or not at all, as it
- * is held (flush), or as the disk cannot be written. */
-enum outcome { DONE, SOON, LATER, HELD, FAILED, OUTCOMES };
-
 /*
  * operation: a command while it is being done.
  *
  * "bounce smtp/a.test" has the verb bounce and one pattern; of three vertices
- * that match, one with an agent, n[DONE] is 2 and n[LATER] is 1, and the answer
- * is "ok 2 jobs bounced, 1 when their agents have reported".
+ * that match, one with an agent, n[OUT_DONE] is 2 and n[OUT_REPORT] is 1, and
+ * the answer is "ok 2 jobs bounced, 1 when their agents have reported".
  */
 struct operation {
 	const struct verb *verb;
@@ -191,7 +186,7 @@ say_how_many(struct operation *r)
 	unsigned sum = 0;
 
 	if (flush)
-		are[LATER] = "with agents";
+		are[OUT_REPORT] = "with agents";
 	for (i = 0; i < OUTCOMES; i++)
 		sum += r->n[i];
 	if (sum == 0 && r->read == 0) {
@@ -202,9 +197,10 @@ say_how_many(struct operation *r)
 			    r->what);
 		return;
 	}
-	text_add(r->answer, "%s %u job%s %s", r->n[FAILED] > 0 ? "no" : "ok",
-	    r->n[DONE], plural(r->n[DONE]), r->verb->done);
-	for (i = SOON; i < OUTCOMES; i++)
+	text_add(r->answer, "%s %u job%s %s",
+	    r->n[OUT_FAILED] > 0 ? "no" : "ok", r->n[OUT_DONE],
+	    plural(r->n[OUT_DONE]), r->verb->done);
+	for (i = OUT_PASS; i < OUTCOMES; i++)
 		if (r->n[i] > 0)
 			text_add(r->answer, ", %u %s", r->n[i], are[i]);
 	if (r->read > 0)
@@ -233,10 +229,10 @@ static void
 flush_one(struct operation *r, struct vertex *v)
 {
 	enum outcome what = v->state == V_HELD || v->thread->held != NULL ?
-	    HELD : v->state == V_FED ? LATER : DONE;
+	    OUT_HELD : v->state == V_FED ? OUT_REPORT : OUT_DONE;
 
 	r->n[what]++;
-	if (what == DONE && r->msg != NULL)
+	if (what == OUT_DONE && r->msg != NULL)
 		th_flush(v->thread, v);
 }
 
@@ -266,7 +262,7 @@ do_flush(struct operation *r)
 static void
 count_one(struct operation *r, struct vertex *v)
 {
-	r->n[v->state == V_FED ? LATER : DONE]++;
+	r->n[v->state == V_FED ? OUT_REPORT : OUT_DONE]++;
 }
 
 /* Holds on addresses have changed, or holds were released: each thread and each
@@ -285,9 +281,9 @@ rehold_all(void)
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
 		if (m->held && held_find(0, m->name) == NULL)
-			q_hold(m, 0);
+			q_hold_message(m, 0);
 		else if (ended > 0)
-			q_recheck(m);
+			q_run_timer(m);
 	}
 }
 
@@ -309,15 +305,15 @@ do_hold(struct operation *r)
 		return;
 	}
 	if (r->msg != NULL)
-		q_hold(r->msg, 1);
+		q_hold_message(r->msg, 1);
 	else
 		rehold_all();
 	each_vertex(r, count_one);
 	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
-	    n > 0 ? "already " : "", r->n[DONE], plural(r->n[DONE]));
-	if (r->n[LATER] > 0)
+	    n > 0 ? "already " : "", r->n[OUT_DONE], plural(r->n[OUT_DONE]));
+	if (r->n[OUT_REPORT] > 0)
 		text_add(r->answer, " and %u when their agents have reported",
-		    r->n[LATER]);
+		    r->n[OUT_REPORT]);
 }
 
 /* The next hold that a release is to end, or NULL. */
@@ -336,14 +332,14 @@ do_release(struct operation *r)
 
 	while ((h = next_hold(r)) != NULL &&
 	    held_set(h->patterns != NULL, h->text, 0) == 0)
-		r->n[DONE]++;
-	if (r->n[DONE] > 0 && r->msg == NULL)
+		r->n[OUT_DONE]++;
+	if (r->n[OUT_DONE] > 0 && r->msg == NULL)
 		ask_stubs(r, ASK_WAKE);	/* a release tries at once */
 	if (h != NULL)
 		cannot_write(r);
-	else if (r->n[DONE] > 0)
-		text_add(r->answer, "ok %u hold%s released", r->n[DONE],
-		    plural(r->n[DONE]));
+	else if (r->n[OUT_DONE] > 0)
+		text_add(r->answer, "ok %u hold%s released", r->n[OUT_DONE],
+		    plural(r->n[OUT_DONE]));
 	else if (r->msg == NULL && r->patterns == NULL)
 		text_add(r->answer, "ok nothing is on hold");
 	else
@@ -357,17 +353,13 @@ static void
 cancel_one(struct operation *r, struct vertex *v)
 {
 	enum cancel how = r->verb->cancel;
-	int n;
 
 	/* a DSN on earlier failures is still sent, unless the pattern is for
 	 * the channel dsn */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	n = q_cancel(v, how, r->n[DONE] + r->n[LATER] >= AT_ONCE);
-	r->n[DONE] += n == 0;
-	r->n[LATER] += n == 1;
-	r->n[SOON] += n == 2;
-	r->n[FAILED] += n < 0;
+	r->n[q_cancel_vertex(v, how,
+	    r->n[OUT_DONE] + r->n[OUT_REPORT] >= AT_ONCE)]++;
 }
 
 /* delete and bounce. */
@@ -376,14 +368,14 @@ do_cancel(struct operation *r)
 {
 	int owes = r->msg != NULL && (r->msg->ndsn > 0 || r->msg->dsn_due);
 
-	if (r->msg != NULL && q_only_dsns(r->msg)) {
+	if (r->msg != NULL && q_has_only_dsns(r->msg)) {
 		if (r->verb->cancel == CANCEL_BOUNCE) {
 			text_add(r->answer, "no all recipients of %s are done"
 			    "%s", r->what, owes ? ", its DSN is still to be "
 			    "sent" : "");
 			return;
 		}
-		q_drop(r->msg, "what is left of it is not wanted");
+		q_drop_message(r->msg, "what is left of it is not wanted");
 		text_add(r->answer, owes ? "ok its DSN is deleted" :
 		    "ok all its recipients are done");
 		return;

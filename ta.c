@@ -60,7 +60,7 @@
  * before its first #hungry stops it for an interval (or only the thread, if the
  * command names the host), with one line in the log.  An agent that ends before
  * it begins a job does the same for 1 second, doubled each time to 5 minutes.
- * When an agent dies later, the tags on disk decide (q_job_over): the job in
+ * When an agent dies later, the tags on disk decide (q_end_job): the job in
  * work is deferred; jobs that it had not begun are ready again and count no
  * try.  An agent with jobs that is silent for the clause's timeout is ended.
  * After 100 lines outside the protocol, or 100 lines "#step" and repeated
@@ -680,7 +680,7 @@ send_first(struct ta *ta)
 	set_busy(ta);
 	if (v->cancel != CANCEL_NONE || v->msg->end >= END_DROP ||
 	    v->msg->held || v->thread->held != NULL)
-		q_job_over(ta, NULL);
+		q_end_job(ta, NULL);
 	else
 		say_job(ta, v);
 }
@@ -704,7 +704,7 @@ hungry(struct ta *ta)
 	} else {
 		ta->heard = now.mono;
 		ta->ring->failures = 0;
-		q_job_over(ta, "transport agent did not report on it");
+		q_end_job(ta, "transport agent did not report on it");
 	}
 	go_on(ta);
 }
@@ -730,7 +730,7 @@ report(struct ta *ta, char *line)
 		*text++ = '\0';
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
-	why = ta->fed < 0 ? "before it got a job" : q_report(ta, num, off,
+	why = ta->fed < 0 ? "before it got a job" : q_apply_report(ta, num, off,
 	    notary, status, text + strspn(text, " "));
 	if (why == NULL && ta->again) {
 		ta->steps++;	/* or it could go on for ever */
@@ -893,11 +893,11 @@ clean_up(struct ta *ta, int status)
 		    r->chan->name, q.nagents - 1);
 	}
 	if (jobs > 0 && was_in_work(ta, begun))
-		q_job_over(ta, reason);
+		q_end_job(ta, reason);
 	else if (jobs > 0)
 		ta->jobs.head->returned = 1;
 	while (ta->jobs.n > 0)
-		q_job_over(ta, NULL);
+		q_end_job(ta, NULL);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		idle_del(ta);

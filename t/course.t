@@ -29,10 +29,10 @@ missing() {	# file
 }
 names "$tmp/page" >"$tmp/names"
 like 'the course names functions' "$(wc -l <"$tmp/names")" '[3-9][0-9]'
-printf 'it is %s,\n(%s )\n%s.\n' queue.c:q_add queue.c:q_no nix.c:q_add \
+printf 'it is %s,\n(%s )\n%s.\n' queue.c:q_add_message queue.c:q_no nix.c:q_add_message \
     >"$tmp/some"
 is 'a function that is not defined in its file is found' \
-    "$(missing "$tmp/some" | tr '\n' ' ')" 'nix.c:q_add queue.c:q_no '
+    "$(missing "$tmp/some" | tr '\n' ' ')" 'nix.c:q_add_message queue.c:q_no '
 is 'each function that the course names is defined in its file' \
     "$(missing "$tmp/page")" ''
 is 'the course names a function of each module to read' "$(

@@ -121,7 +121,7 @@ show_forget(char **argv)
 	t->nref = atol(argv[2]);	/* agents work on it */
 	th_sweep();
 	now.mono = strtod(argv[3], NULL);
-	q_timers();
+	q_run_timers();
 	puts(th_find(chan, "h", 0) == NULL ? "yes" : "no");
 	return 0;
 }

@@ -48,36 +48,36 @@ check() {
 
 # First that it finds something at all.
 is 'a call downwards is accepted' "$(check <<'NM'
-./queue.o: q_add T 0 10
+./queue.o: q_add_message T 0 10
 ./queue.o: log_err U
 ./util.o: log_err T 0 10
 ./util.o: memcpy U
-./scheduler.o: q_add U
+./scheduler.o: q_add_message U
 mailq.o: log_err U
 mailq.o: main T 0 10
 NM
 )" ''
 is 'a call upwards is found' "$(check <<'NM'
-./spool.o: q_add U
-./queue.o: q_add T 0 10
+./spool.o: q_add_message U
+./queue.o: q_add_message T 0 10
 NM
-)" 'up spool -> queue q_add'
+)" 'up spool -> queue q_add_message'
 is 'calls both ways are found' "$(check <<'NM'
-./spool.o: q_add U
+./spool.o: q_add_message U
 ./spool.o: spool_next T 0 10
-./queue.o: q_add T 0 10
+./queue.o: q_add_message T 0 10
 ./queue.o: spool_next U
 NM
-)" 'up spool -> queue q_add
+)" 'up spool -> queue q_add_message
 mutual queue spool'
 is 'a call out of lib/ is found' "$(check <<'NM'
 lib/ctlfile.o: log_err U
-lib/ctlfile.o: q_add U
-./queue.o: q_add T 0 10
+lib/ctlfile.o: q_add_message U
+./queue.o: q_add_message T 0 10
 lib/util.o: log_err T 0 10
 NM
-)" 'up ctlfile -> queue q_add
-out ctlfile -> queue q_add'
+)" 'up ctlfile -> queue q_add_message
+out ctlfile -> queue q_add_message'
 is 'a file without a layer is found' "$(check <<'NM'
 ./misc.o: log_err U
 ./util.o: log_err T 0 10
@@ -123,13 +123,13 @@ parts() {
 
 cat >"$tmp/parts.h" <<'H'
  * queue.c - messages
-int	q_add(struct message *, unsigned long num);
+int	q_add_message(struct message *, unsigned long num);
 const char *spool_name(void);
  * spool.c - the directories
 int	spool_next(char *name);
 H
 cat >"$tmp/parts.nm" <<'NM'
-./queue.o: q_add T 0 10
+./queue.o: q_add_message T 0 10
 ./spool.o: spool_name T 0 10
 ./spool.o: spool_next T 0 10
 NM

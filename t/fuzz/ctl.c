@@ -38,7 +38,7 @@ begin(void)
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	c = cf_load("../cf", complain);
 	fuzz_must(c != NULL, "a configuration");
-	q_reload(c);
+	q_use_config(c);
 }
 
 /* A tag, and the number behind it, may be others than before; a diagnostic may
@@ -147,7 +147,7 @@ clear(void)
 	struct past past;
 
 	if (m != NULL)
-		q_drop(m, "enough");
+		q_drop_message(m, "enough");
 	now.mono += 100;
 	q_sweep();
 	take_stub("123-1", &past);

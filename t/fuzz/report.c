@@ -53,7 +53,7 @@ begin(void)
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	c = cf_load("../cf", complain);
 	fuzz_must(c != NULL, "a configuration");
-	q_reload(c);
+	q_use_config(c);
 	text_init(&t, third, sizeof(third));
 	text_add(&t, "i 125-1\no 0\nl <z@test>\ns local - sender 0\n");
 	for (i = 0; i < THIRD_RCPTS; i++)
@@ -145,9 +145,9 @@ forget(unsigned long num)
 	struct message *m = msg_find(num, NULL);
 
 	if (m != NULL && m->end < END_DROP)
-		q_drop(m, "enough");
+		q_drop_message(m, "enough");
 	now.mono += 100;
-	q_timers();
+	q_run_timers();
 	q_sweep();
 }
 
@@ -187,7 +187,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_empty("../public");
 	th_sweep();
 	now.mono += 10000;		/* their dead time ends */
-	q_timers();
+	q_run_timers();
 	fuzz_must(q.dests.n == 0, "hosts are forgotten");
 	return 0;
 }

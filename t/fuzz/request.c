@@ -51,7 +51,7 @@ begin(void)
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	config = cf_load("../cf", complain);
 	fuzz_must(config != NULL, "a configuration");
-	q_reload(config);
+	q_use_config(config);
 	config->mailqsock.number = -1;
 	fuzz_must(held_load() == 0, "holds");
 	status_listen();
@@ -132,7 +132,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	knock(d, (const unsigned char *)"\n", 1);
 	release_all();
 	now.mono += 100;
-	q_timers();
+	q_run_timers();
 	q_sweep();
 	fuzz_empty("../postman");
 	fuzz_empty("../router");
