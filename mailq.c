@@ -127,7 +127,7 @@ filter(struct mq_queue *queue)
 
 	queue->filtered = 1;
 	for (d = queue->dests; d != NULL; d = d->next)
-		d->hidden = !mq_match(want.patterns, d->channel,
+		d->hidden = !mq_has_match(want.patterns, d->channel,
 		    d->host);
 }
 
@@ -164,7 +164,7 @@ thread_passes(const char *line)
 	*host++ = *end = '\0';
 	mq_unescape(s);
 	mq_unescape(host);
-	return mq_match(want.patterns, s, host);
+	return mq_has_match(want.patterns, s, host);
 }
 
 /* Prints a line of the report.  A ring is its head, its threads and a line of
@@ -244,7 +244,7 @@ do_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	return want.order.dry ? mq_order_show(&want.order, queue, view) :
-	    mq_order_do(&want.order, a, queue, view);
+	    mq_order_send(&want.order, a, queue, view);
 }
 
 static int
@@ -257,7 +257,7 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 	view.postoffice = po;
 	view.filter = want.filter != NULL ? want.filter : want.order.filter;
 	if (want.order.show)
-		return mq_story(&want.order, queue, &view, want.logfile);
+		return mq_show_story(&want.order, queue, &view, want.logfile);
 	if (want.order.verb != NULL)
 		return do_picked(queue, &view, a);
 	if (want.order.filter != NULL)
@@ -307,7 +307,7 @@ show_spool(struct mq_ask *a)
 		return a->pipe != NULL && a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = mq_init(&queue) < 0 ? X_UNAVAILABLE :
-	    mq_spool(&queue, want.postoffice, why);
+	    mq_read_spool(&queue, want.postoffice, why);
 	if (rc != 0) {
 		mq_complain(head, a->why);
 		mq_complain("%s", why);
@@ -390,9 +390,9 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		mq_complain("the scheduler's answer has no \"End:\"; it may be "
 		    "cut short");
 	if (po != NULL)
-		mq_spool_fill(queue, po);
+		mq_read_missing(queue, po);
 	if (queue->facts && po != NULL &&
-	    (mq_around(queue, po, 0) < 0 || mq_strays(queue, po) < 0))
+	    (mq_read_around(queue, po, 0) < 0 || mq_read_strays(queue, po) < 0))
 		return X_UNAVAILABLE;
 	return show(queue, po, a, 1);
 }
@@ -403,12 +403,12 @@ static int
 read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
 {
-	int rc = mq_read(queue, &a->in, why, line, arg);
+	int rc = mq_read_dump(queue, &a->in, why, line, arg);
 
 	if (rc != MQ_TWO)
 		return rc;
-	if (mq_ask_two(a))
-		return mq_two(queue, &a->in, want.login, why,
+	if (mq_ask_again(a))
+		return mq_read_two(queue, &a->in, want.login, why,
 		    queue->both ? NULL : line, arg);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
@@ -440,7 +440,7 @@ report(struct mq_queue *queue, struct mq_ask *a)
 			show_report(f);
 		po = office_of(queue, a);
 		if (want.patterns == NULL && queue->facts && po != NULL &&
-		    mq_around(queue, po, 0) < 0)
+		    mq_read_around(queue, po, 0) < 0)
 			rc = X_UNAVAILABLE;
 		else if (want.patterns == NULL)
 			mq_put_around(queue, 1);
@@ -455,12 +455,12 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (read_answer(queue, a, why, queue->both ? mq_story_line : NULL,
+	if (read_answer(queue, a, why, queue->both ? mq_keep_thread : NULL,
 	    NULL) < 0) {
 		mq_complain("%s", why);
 		return X_UNAVAILABLE;
 	}
-	mq_ask_end(a);
+	mq_ask_close(a);
 	return is_other(queue, a) ? -1 : show_dump(queue, a);
 }
 
@@ -479,8 +479,8 @@ list(struct mq_ask *a)
 		rc = want.listing == REPORT ? report(&queue, a) :
 		    dump(&queue, a);
 		if (rc < 0)
-			mq_ask_note(a, "a scheduler answers for another post "
-			    "office, %s", queue.postoffice);
+			mq_ask_add_why(a, "a scheduler answers for another "
+			    "post office, %s", queue.postoffice);
 		if (rc == 0)
 			done_with(&queue);
 		else
@@ -556,7 +556,7 @@ find_log(void)
 static int
 take_what(struct mq_order *o, int n, char **words)
 {
-	int rc = mq_order_words(o, n, words);
+	int rc = mq_order_parse(o, n, words);
 
 	return rc == X_USAGE ? usage("%s", "") : rc;
 }
@@ -582,16 +582,16 @@ command(struct mq_ask *a, int argc, char **argv)
 		    "are named, or about what filters find");
 	want.named = 1;
 	if (*o->verb == 'r' && o->n > 0) {
-		done = mq_release(o, want.postoffice);
+		done = mq_release_words(o, want.postoffice);
 		if (o->n == 0)
 			return done;
 	}
 	find_log();
-	rc = mq_order_names(o, want.postoffice, want.logfile);
+	rc = mq_order_resolve(o, want.postoffice, want.logfile);
 	if (rc != 0)
 		return rc;
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
-	    mq_order_do(o, a, NULL, NULL);
+	    mq_order_send(o, a, NULL, NULL);
 	return done != 0 ? done : rc;
 }
 
@@ -624,7 +624,7 @@ take_words(struct mq_ask *a, int argc, char **argv)
 
 	if (rc != 0)
 		return X_USAGE;
-	want.meant = o->n > 0 ? mq_verb_meant(o->what[0]) : NULL;
+	want.meant = o->n > 0 ? mq_guess_verb(o->what[0]) : NULL;
 	if (o->n > 1)
 		return want.meant == NULL ? usage("one host can be asked") :
 		    usage("no command %s; %s?", o->what[0], want.meant);

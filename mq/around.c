@@ -38,12 +38,12 @@ take_hold(struct mq_queue *q, char *line)
 
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "address ", 8) == 0)
-		return mq_note(q, MQ_HOLD_ADDRESS, line + 8, MQ_UNKNOWN);
+		return mq_note_add(q, MQ_HOLD_ADDRESS, line + 8, MQ_UNKNOWN);
 	if (strncmp(line, "message ", 8) != 0)
 		return 0;
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++)
 		m->held |= strcmp(name_base(m->name), line + 8) == 0;
-	return mq_note(q, MQ_HOLD_MESSAGE, line + 8, MQ_UNKNOWN);
+	return mq_note_add(q, MQ_HOLD_MESSAGE, line + 8, MQ_UNKNOWN);
 }
 
 static int
@@ -150,10 +150,10 @@ add_frozen(struct mq_queue *q, const char *po)
 
 	while (d != NULL && !bad && (e = readdir(d)) != NULL)
 		if (text_fmt(name, sizeof(name), "freezer/%s",
-		    e->d_name) >= 0 && mq_is_frozen(name) != NULL &&
+		    e->d_name) >= 0 && mq_frozen_name(name) != NULL &&
 		    lstat(path_in(po, "%s", name), &st) == 0 &&
 		    S_ISREG(st.st_mode))
-			bad = mq_note(q, MQ_FREEZER, name,
+			bad = mq_note_add(q, MQ_FREEZER, name,
 			    file_age((long)st.st_mtime)) < 0;
 	if (d != NULL)
 		closedir(d);
@@ -161,7 +161,7 @@ add_frozen(struct mq_queue *q, const char *po)
 }
 
 int
-mq_around(struct mq_queue *q, const char *po, int alone)
+mq_read_around(struct mq_queue *q, const char *po, int alone)
 {
 	int none, bad = count(po, "router", &q->router, &q->router_age, &none);
 
@@ -172,7 +172,7 @@ mq_around(struct mq_queue *q, const char *po, int alone)
 		    strerror(errno));
 	count_low(q, po);
 	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
-	bad = mq_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
+	bad = mq_read_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
 	return bad == 0 && alone ? read_holds(q, po) : bad;
 }
 
@@ -199,16 +199,16 @@ see_stray(void *arg, const char *name)
 	    lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
-	m = mq_msg(q, name, 0);
+	m = mq_msg_get(q, name, 0);
 	if (m == NULL) {
 		age = file_age((long)st.st_ctime);
 		if (age != MQ_UNKNOWN && age < STRAY_AGE)
 			return;
 		if (!empty) {
-			s->bad |= mq_note(q, MQ_ORPHAN, name, age);
+			s->bad |= mq_note_add(q, MQ_ORPHAN, name, age);
 			return;
 		}
-		if ((m = mq_msg(q, name, 1)) == NULL) {
+		if ((m = mq_msg_get(q, name, 1)) == NULL) {
 			s->bad = -1;
 			return;
 		}
@@ -220,7 +220,7 @@ see_stray(void *arg, const char *name)
 }
 
 int
-mq_strays(struct mq_queue *q, const char *po)
+mq_read_strays(struct mq_queue *q, const char *po)
 {
 	struct strays s;
 
@@ -239,7 +239,7 @@ static void
 put_oldest(int n, int age, int bounces)
 {
 	if (bounces > 0)
-		mq_print(" (%s)", mq_many(bounces, "double bounce"));
+		mq_print(" (%s)", mq_plural(bounces, "double bounce"));
 	if (age != MQ_UNKNOWN)
 		mq_print("%s%s old", n == 1 ? ", " : ", the oldest ",
 		    mq_span(age));
@@ -275,7 +275,7 @@ put_note(const struct mq_note *note)
 static void
 put_beside(const char *what, int n, int age, int bounces, const char *end)
 {
-	mq_print("%s %s", mq_many(n, "message"), what);
+	mq_print("%s %s", mq_plural(n, "message"), what);
 	put_oldest(n, age, bounces);
 	puts(end);
 }
@@ -285,7 +285,7 @@ put_unrouted(const struct mq_unrouted *u)
 {
 	mq_print("deferred/%s", u->num);
 	if (u->tries > 0)
-		mq_print(", tried %s", mq_many(u->tries, "time"));
+		mq_print(", tried %s", mq_plural(u->tries, "time"));
 	mq_print(", %s%s\n", mq_next(u->next), mq_reason(u->reason));
 }
 
@@ -339,13 +339,13 @@ mq_count_around(const struct mq_queue *q)
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;		/* an older scheduler has no more facts */
-	printf("holds %u\n", mq_notes(q, MQ_HOLD_ADDRESS) +
-	    mq_notes(q, MQ_HOLD_MESSAGE));
-	printf("frozen %u\n", mq_notes(q, MQ_FREEZER));
+	printf("holds %u\n", mq_note_count(q, MQ_HOLD_ADDRESS) +
+	    mq_note_count(q, MQ_HOLD_MESSAGE));
+	printf("frozen %u\n", mq_note_count(q, MQ_FREEZER));
 	if (q->totals[0] < 0)
 		return;
 	if (q->looked)
-		printf("orphans %u\n", mq_notes(q, MQ_ORPHAN));
+		printf("orphans %u\n", mq_note_count(q, MQ_ORPHAN));
 	printf("uptime %d\n", q->uptime);
 	for (i = 0; i < MQ_TOTALS; i++)
 		printf("total-%s %.0f\n", names[i], q->totals[i]);

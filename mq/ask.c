@@ -163,7 +163,7 @@ fill(struct mq_in *in)
 }
 
 int
-mq_byte(struct mq_in *in)
+mq_read_byte(struct mq_in *in)
 {
 	if (in->used == in->have && !fill(in))
 		return -1;
@@ -182,7 +182,7 @@ in_start(struct mq_in *in, int fd, int fifo)
 }
 
 void
-mq_ask_note(struct mq_ask *a, const char *f, ...)
+mq_ask_add_why(struct mq_ask *a, const char *f, ...)
 {
 	struct text t;
 	va_list ap;
@@ -197,7 +197,7 @@ mq_ask_note(struct mq_ask *a, const char *f, ...)
 }
 
 void
-mq_ask_end(struct mq_ask *a)
+mq_ask_close(struct mq_ask *a)
 {
 	if (a->in.fd >= 0)
 		close(a->in.fd);
@@ -213,9 +213,9 @@ answered(struct mq_ask *a, const char *where)
 	if (fill(&a->in))
 		return 1;
 	a->silent |= a->in.silent;
-	mq_ask_note(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
+	mq_ask_add_why(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
 	    "closed without an answer");
-	mq_ask_end(a);
+	mq_ask_close(a);
 	return 0;
 }
 
@@ -406,7 +406,7 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 			why = "it is full of requests; try again";
 		a->denied |= errno == EACCES && why == NULL;
 		a->denied |= request >= 0 && own < 0 && why != NULL;
-		mq_ask_note(a, "%s: %s", what, why != NULL ? why :
+		mq_ask_add_why(a, "%s: %s", what, why != NULL ? why :
 		    strerror(errno));
 	}
 	if (request >= 0)
@@ -414,7 +414,7 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 	in_start(&a->in, own, 1);
 	if (own >= 0 && bad == 0)
 		return 0;
-	mq_ask_end(a);
+	mq_ask_close(a);
 	return -1;
 }
 
@@ -494,14 +494,14 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 	int number = port_of(port);
 
 	if (number == 0) {
-		mq_ask_note(a, "there is no port %.100s", port);
+		mq_ask_add_why(a, "there is no port %.100s", port);
 		return 0;
 	}
 	for (;;) {
 		h = gethostbyname(host);
 		if (h == NULL || h->h_addrtype != AF_INET) {
-			mq_ask_note(a, "%.200s: the host is not known%s", host,
-			    strspn(host, "0123456789") > 4 ?
+			mq_ask_add_why(a, "%.200s: the host is not known%s",
+			    host, strspn(host, "0123456789") > 4 ?
 			    "; a message is shown by mailq show" : "");
 			return 0;
 		}
@@ -519,7 +519,7 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 		if (a->in.fd >= 0 && !a->two)
 			shutdown(a->in.fd, 1);
 		if (a->in.fd < 0)
-			mq_ask_note(a, "%s: %s", where, strerror(errno));
+			mq_ask_add_why(a, "%s: %s", where, strerror(errno));
 		else if (answered(a, where))
 			return 1;
 	}
@@ -532,7 +532,7 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 {
 	(void)host;
 	(void)port;
-	mq_ask_note(a, "this mailq was built without TCP");
+	mq_ask_add_why(a, "this mailq was built without TCP");
 	return 0;
 }
 
@@ -563,7 +563,7 @@ usual(struct mq_ask *a)
 int
 mq_ask_next(struct mq_ask *a)
 {
-	mq_ask_end(a);
+	mq_ask_close(a);
 	if (a->host != NULL || a->port != NULL)
 		return dump_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
 		    a->port != NULL ? a->port : PORT);
@@ -579,7 +579,7 @@ mq_ask_next(struct mq_ask *a)
 }
 
 int
-mq_ask_two(struct mq_ask *a)
+mq_ask_again(struct mq_ask *a)
 {
 	a->two = 1;
 	a->address--;
@@ -597,7 +597,7 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 	    text_fmt(base, sizeof(base), "%s/public/.mailq.command",
 	    a->postoffice) < 0 ||
 	    text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
-		mq_ask_note(a, "it is too long");
+		mq_ask_add_why(a, "it is too long");
 		return -1;
 	}
 	if (ask_pipe(a, path, base, 1, words) < 0)

@@ -31,32 +31,32 @@ by_name(const void *a, const void *b)
 static void
 put_dest(const struct mq_dest *d)
 {
-	const struct mq_known *k = d->known;
+	const struct mq_facts *k = d->facts;
 
 	mq_print("%s/%s  %s%s\n\t", d->channel, d->host,
-	    mq_use_name[mq_use(k)], mq_reason(k->reason));
+	    mq_use_name[mq_dest_use(k)], mq_reason(k->reason));
 	if (k->dead >= 0) {
 		mq_print("%s", mq_next(k->dead < INT_MAX ? (int)k->dead :
 		    INT_MAX));
 		if (k->tries > 0)
 			mq_print(", failed %s in a row",
-			    mq_many(k->tries, "time"));
+			    mq_plural(k->tries, "time"));
 	} else {
 		mq_print("window %.0f", k->window);
 		if (k->limit > 0)
 			mq_print(" of %.0f", k->limit);
 	}
 	if (k->agents > 0)
-		mq_print(", %s at work", mq_many(k->agents, "agent"));
+		mq_print(", %s at work", mq_plural(k->agents, "agent"));
 	if (k->idle > 0)
 		mq_print(", %.0f idle", k->idle);
 	if (*k->rate != '\0')
 		mq_print(", rate %s", k->rate);
 	if (k->ready > 0 || k->waiting > 0)
 		mq_print("\n\t%s ready, %.0f waiting",
-		    mq_many(k->ready, "job"), k->waiting);
+		    mq_plural(k->ready, "job"), k->waiting);
 	mq_print("\n\t%.0f good and %s", k->good,
-	    mq_many(k->bad, "bad report"));
+	    mq_plural(k->bad, "bad report"));
 	if (k->cohorts > 0)
 		mq_print(", %.2f cohorts failed", k->cohorts / 100);
 	if (k->unused >= 0)
@@ -77,8 +77,8 @@ put_totals(const struct mq_dest **v, unsigned n, const struct mq_view *view)
 	}
 	memset(of, 0, sizeof(of));
 	for (i = 0; i < n; i++)
-		of[mq_use(v[i]->known)]++;
-	mq_print("%s", mq_many((double)n, "destination"));
+		of[mq_dest_use(v[i]->facts)]++;
+	mq_print("%s", mq_plural((double)n, "destination"));
 	for (i = 0; i <= MQ_UNUSED; i++)
 		mq_print("%s%u %s", i == 0 ? "; " : ", ", of[i],
 		    mq_use_name[i]);
@@ -95,7 +95,7 @@ mq_show_dests(const struct mq_queue *q, const struct mq_view *view, int json)
 	if (v == NULL)
 		return -1;
 	for (d = q->dests; d != NULL; d = d->next)
-		if (d->known != NULL && !d->hidden)
+		if (d->facts != NULL && !d->hidden)
 			v[n++] = d;
 	qsort((void *)v, n, sizeof(*v), by_name);
 	for (i = 0; i < n; i++)

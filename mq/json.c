@@ -98,7 +98,7 @@ put_users(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
 		fputs("null", stdout);
 		return;
 	}
-	v = mq_rcpts_of(r, j->dest, &n);
+	v = mq_rcpts_find(r, j->dest, &n);
 	for (i = 0; i < n; i++)
 		if (*v[i].reason != '\0')
 			all = NULL;
@@ -154,12 +154,12 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 void
 mq_json_dest(const struct mq_dest *d)
 {
-	const struct mq_known *k = d->known;
+	const struct mq_facts *k = d->facts;
 
 	fputs("{\"channel\":", stdout);
 	put_text(d->channel);
 	field_text("host", d->host);
-	field_text("state", mq_use_name[mq_use(k)]);
+	field_text("state", mq_use_name[mq_dest_use(k)]);
 	field_number("window", k->window, 1);
 	field_number("limit", k->limit, k->limit > 0);
 	field_number("agents", k->agents, 1);
@@ -257,14 +257,14 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (!mq_shown(q, m))
+		if (!mq_is_shown(q, m))
 			continue;
-		its = mq_id(m->name, view->postoffice, id, sizeof(id)) == 0 ?
-		    id : NULL;
+		its = mq_make_id(m->name, view->postoffice, id,
+		    sizeof(id)) == 0 ? id : NULL;
 		if (view->verbose)
-			mq_rcpts(&r, q, m, view);
+			mq_read_rcpts(&r, q, m, view);
 		for (i = m->first, n = 0; i != 0; i = q->jobs[i - 1].next_job)
-			if (!mq_hidden(&q->jobs[i - 1])) {
+			if (!mq_is_hidden(&q->jobs[i - 1])) {
 				put_object(m, its, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
 				n++;

@@ -50,7 +50,7 @@ mq_free(struct mq_queue *q)
 	struct mq_note *note, *next;
 
 	for (d = q->dests; d != NULL; d = d->next)
-		free(d->known);
+		free(d->facts);
 	for (note = q->notes; note != NULL; note = next) {
 		next = note->next;
 		free(note);
@@ -73,7 +73,8 @@ take(struct mq_queue *q, size_t n)
 }
 
 int
-mq_grow(struct mq_queue *q, void **v, unsigned n, unsigned *room, size_t size)
+mq_grow_array(struct mq_queue *q, void **v, unsigned n, unsigned *room,
+    size_t size)
 {
 	unsigned more = *room < 64 ? 64 : *room + *room / 2;
 	void *new;
@@ -104,8 +105,8 @@ mq_init(struct mq_queue *q)
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	q->last_note = &q->notes;
 	/* there is an array to walk through, also of nothing */
-	return mq_grow(q, (void **)&q->msgs, 0, &q->room_msgs,
-	    sizeof(*q->msgs)) < 0 || mq_grow(q, (void **)&q->jobs, 0,
+	return mq_grow_array(q, (void **)&q->msgs, 0, &q->room_msgs,
+	    sizeof(*q->msgs)) < 0 || mq_grow_array(q, (void **)&q->jobs, 0,
 	    &q->room_jobs, sizeof(*q->jobs)) < 0 ? -1 : 0;
 }
 
@@ -137,7 +138,7 @@ word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 }
 
 const char *
-mq_keep(struct mq_queue *q, const char *s)
+mq_intern(struct mq_queue *q, const char *s)
 {
 	struct mq_word *w;
 
@@ -148,7 +149,7 @@ mq_keep(struct mq_queue *q, const char *s)
 }
 
 struct mq_dest *
-mq_dest(struct mq_queue *q, const char *channel, const char *host)
+mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 {
 	unsigned h = hash_text(host, hash_text(channel, q->seed));
 	struct mq_dest *d;
@@ -161,8 +162,8 @@ mq_dest(struct mq_queue *q, const char *channel, const char *host)
 			return d;
 	}
 	d = take(q, sizeof(*d));
-	if (d == NULL || (d->channel = mq_keep(q, channel)) == NULL ||
-	    (d->host = mq_keep(q, host)) == NULL) {
+	if (d == NULL || (d->channel = mq_intern(q, channel)) == NULL ||
+	    (d->host = mq_intern(q, host)) == NULL) {
 		free(d);
 		return NULL;
 	}
@@ -173,22 +174,23 @@ mq_dest(struct mq_queue *q, const char *channel, const char *host)
 	return d;
 }
 
-struct mq_known *
-mq_know(struct mq_queue *q, struct mq_dest *d, const struct mq_known *what)
+struct mq_facts *
+mq_dest_set_facts(struct mq_queue *q, struct mq_dest *d,
+    const struct mq_facts *what)
 {
-	struct mq_known *k = take(q, sizeof(*k));
+	struct mq_facts *k = take(q, sizeof(*k));
 
 	if (k == NULL)
 		return NULL;
 	*k = *what;
 	k->rate = k->reason = "";
-	d->known = k;
+	d->facts = k;
 	return k;
 }
 
 /* A dead destination is MQ_ASLEEP, even while its agents end their jobs. */
 enum mq_use
-mq_use(const struct mq_known *k)
+mq_dest_use(const struct mq_facts *k)
 {
 	if (k->dead >= 0)
 		return MQ_ASLEEP;
@@ -202,7 +204,7 @@ mq_use(const struct mq_known *k)
 /* ---- messages and jobs ----------------------------------------------- */
 
 struct mq_msg *
-mq_msg(struct mq_queue *q, const char *name, int make)
+mq_msg_get(struct mq_queue *q, const char *name, int make)
 {
 	struct mq_word *w = word(q, &q->names, name, make ? q->nmsgs : NEW_NOT);
 	struct mq_msg *m;
@@ -211,7 +213,7 @@ mq_msg(struct mq_queue *q, const char *name, int make)
 		return NULL;
 	if (w->id < q->nmsgs)
 		return &q->msgs[w->id];
-	if (mq_grow(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
+	if (mq_grow_array(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
 	    sizeof(*q->msgs)) < 0)
 		return NULL;
 	m = &q->msgs[q->nmsgs++];
@@ -245,11 +247,11 @@ mq_job_init(struct mq_job *j)
 }
 
 struct mq_job *
-mq_job(struct mq_queue *q, struct mq_msg *m)
+mq_job_add(struct mq_queue *q, struct mq_msg *m)
 {
 	struct mq_job *j;
 
-	if (mq_grow(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
+	if (mq_grow_array(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
 	    sizeof(*q->jobs)) < 0)
 		return NULL;
 	j = &q->jobs[q->njobs++];
@@ -268,7 +270,7 @@ by_qid(const void *a, const void *b)
 }
 
 int
-mq_order(struct mq_queue *q)
+mq_job_sort(struct mq_queue *q)
 {
 	unsigned i;
 
@@ -307,18 +309,18 @@ mq_job_by_qid(struct mq_queue *q, unsigned long qid)
 /* ---- counts ----------------------------------------------------------- */
 
 int
-mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,
+mq_why_add(struct mq_queue *q, unsigned msg, unsigned long off,
     const char *reason)
 {
 	struct mq_why *w;
 
-	if (mq_grow(q, (void **)&q->whys, q->nwhys, &q->room_whys,
+	if (mq_grow_array(q, (void **)&q->whys, q->nwhys, &q->room_whys,
 	    sizeof(*q->whys)) < 0)
 		return -1;
 	w = &q->whys[q->nwhys];
 	w->msg = msg;
 	w->off = off;
-	w->reason = mq_keep(q, reason);
+	w->reason = mq_intern(q, reason);
 	if (w->reason == NULL)
 		return -1;
 	q->nwhys++;
@@ -326,11 +328,11 @@ mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,
 }
 
 int
-mq_note(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
+mq_note_add(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
 {
 	struct mq_note *note = take(q, sizeof(*note));
 
-	if (note == NULL || (note->what = mq_keep(q, what)) == NULL) {
+	if (note == NULL || (note->what = mq_intern(q, what)) == NULL) {
 		free(note);
 		return -1;
 	}
@@ -342,7 +344,7 @@ mq_note(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
 }
 
 unsigned
-mq_notes(const struct mq_queue *q, enum mq_kind kind)
+mq_note_count(const struct mq_queue *q, enum mq_kind kind)
 {
 	const struct mq_note *note;
 	unsigned n = 0;
@@ -370,7 +372,7 @@ mq_why_sort(struct mq_queue *q)
 }
 
 const char *
-mq_why_of(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
+mq_why_find(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
 {
 	struct mq_why key;
 	const struct mq_why *w = NULL;
@@ -384,13 +386,13 @@ mq_why_of(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
 }
 
 int
-mq_hidden(const struct mq_job *j)
+mq_is_hidden(const struct mq_job *j)
 {
 	return j->hidden || j->dest->hidden;
 }
 
 int
-mq_shown(const struct mq_queue *q, const struct mq_msg *m)
+mq_is_shown(const struct mq_queue *q, const struct mq_msg *m)
 {
 	unsigned i;
 
@@ -399,13 +401,13 @@ mq_shown(const struct mq_queue *q, const struct mq_msg *m)
 	if (q->picked)
 		return m->picked;
 	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-		if (!mq_hidden(&q->jobs[i - 1]))
+		if (!mq_is_hidden(&q->jobs[i - 1]))
 			return 1;
 	return 0;
 }
 
 void
-mq_count(const struct mq_queue *q, struct mq_sum *sum)
+mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 {
 	const struct mq_dest *d;
 	const struct mq_msg *m;
@@ -414,7 +416,7 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 	memset(sum, 0, sizeof(*sum));
 	sum->oldest = MQ_UNKNOWN;
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (!mq_shown(q, m))
+		if (!mq_is_shown(q, m))
 			continue;
 		sum->msgs++;
 		sum->skipped += m->skipped != NULL;
@@ -423,7 +425,7 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 			sum->oldest = m->age;
 	}
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_hidden(j))
+		if (mq_is_hidden(j))
 			continue;
 		sum->jobs++;
 		sum->rcpts += j->nrcpt;

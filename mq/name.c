@@ -28,14 +28,14 @@ mq_is_id(const char *s)
 }
 
 const char *
-mq_is_frozen(const char *s)
+mq_frozen_name(const char *s)
 {
 	return strncmp(s, "freezer/", 8) == 0 && isdigit((unsigned char)s[8]) &&
 	    strchr(s + 8, '/') == NULL && strlen(s) < 100 ? s + 8 : NULL;
 }
 
 const char *
-mq_is_router(const char *s)
+mq_router_num(const char *s)
 {
 	s += strncmp(s, "router/", 7) == 0 ? 7 :
 	    strncmp(s, "deferred/", 9) == 0 ? 9 : 0;
@@ -44,39 +44,39 @@ mq_is_router(const char *s)
 }
 
 int
-mq_id(const char *name, const char *po, char *id, size_t size)
+mq_make_id(const char *name, const char *po, char *id, size_t size)
 {
 	return po == NULL || name_parse(name) == NULL ? -1 :
 	    spool_id(name, NULL, path_in(po, "queue/%s", name), id, size);
 }
 
-int
-mq_same_id(const char *id, const char *wanted)
+enum mq_same
+mq_compare_id(const char *id, const char *wanted)
 {
 	size_t n = strcspn(wanted, "."), m = strcspn(id, ".");
 
 	if (strncmp(id, wanted, n) != 0 || (wanted[n] == '.' && m != n))
-		return 0;
-	return m == n ? 2 : 1;
+		return MQ_DIFFERS;
+	return m == n ? MQ_SAME : MQ_BEGINS;
 }
 
-/* Begins the name of the message, or its id, with the word?  2: it is all. */
-static int
-is_called(const char *name, const char *word, const char *po)
+/* Compares the word with the name of the message, or with its id. */
+static enum mq_same
+compare_name(const char *name, const char *word, const char *po)
 {
 	const char *base = name_base(name), *end;
 	char id[80];
 	size_t n = strlen(word);
 
 	if (*word != 'S')
-		return strncmp(base, word, n) != 0 ? 0 : base[n] == '\0' ? 2 :
-		    1;
+		return strncmp(base, word, n) != 0 ? MQ_DIFFERS :
+		    base[n] == '\0' ? MQ_SAME : MQ_BEGINS;
 	/* mostly the number differs, and no lstat is needed */
 	num_of(word + 1, &end);
 	if (strncmp(base, word + 1, (size_t)(end - word - 1)) != 0 ||
-	    mq_id(name, po, id, sizeof(id)) < 0)
-		return 0;
-	return mq_same_id(id, word);
+	    mq_make_id(name, po, id, sizeof(id)) < 0)
+		return MQ_DIFFERS;
+	return mq_compare_id(id, word);
 }
 
 /* ---- the spool --------------------------------------------------------- */
@@ -86,24 +86,25 @@ struct found {
 	const char *po, *word;
 	char	*name;		/* the last one, MQ_NAME_MAX bytes */
 	unsigned many;
-	int	whole;		/* the word is the whole name */
+	enum mq_same same;	/* MQ_SAME: the word is a whole name */
 };
 
 static void
-see(void *arg, const char *name)
+match_name(void *arg, const char *name)
 {
 	struct found *f = arg;
-	int called = f->whole ? 0 : is_called(name, f->word, f->po);
+	enum mq_same same;
 
-	if (called == 0)
+	if (f->same == MQ_SAME ||
+	    (same = compare_name(name, f->word, f->po)) == MQ_DIFFERS)
 		return;
 	text_fmt(f->name, MQ_NAME_MAX, "%s", name);
-	f->whole = called == 2;
-	f->many = f->whole ? 1 : f->many + 1;
+	f->same = same;
+	f->many = same == MQ_SAME ? 1 : f->many + 1;
 }
 
 unsigned
-mq_find(const struct mq_queue *q, const char *po, const char *word,
+mq_find_names(const struct mq_queue *q, const char *po, const char *word,
     char name[MQ_NAME_MAX])
 {
 	struct found f;
@@ -114,10 +115,10 @@ mq_find(const struct mq_queue *q, const char *po, const char *word,
 	f.word = word;
 	f.name = name;
 	for (i = 0; q != NULL && i < q->nmsgs; i++)
-		see(&f, q->msgs[i].name);
+		match_name(&f, q->msgs[i].name);
 	errno = 0;
 	if (q == NULL)
-		path_walk(po, "transport", see, &f);
+		path_walk(po, "transport", match_name, &f);
 	return f.many;
 }
 
@@ -147,7 +148,7 @@ mq_log_word(const char *line, const char *key, char *word, size_t size)
 	return text_fmt(word, size, "%.*s", (int)strcspn(p, " \n"), p);
 }
 
-/* Reads the last id that the log has for the file: 0, or -1. */
+/* Reads the last id that the log has for the file: 0, or -1 for none. */
 static int
 read_accepted(const char *path, const char *num, char *id, size_t size)
 {
@@ -168,7 +169,7 @@ read_accepted(const char *path, const char *num, char *id, size_t size)
 }
 
 int
-mq_accepted(const char *logfile, const char *num, char *id, size_t size)
+mq_find_accepted(const char *logfile, const char *num, char *id, size_t size)
 {
 	char path[MQ_PATH_MAX];
 	const char *slash = strrchr(logfile, '/');
@@ -185,11 +186,12 @@ mq_accepted(const char *logfile, const char *num, char *id, size_t size)
 /* ---- both -------------------------------------------------------------- */
 
 int
-mq_name(const char *word, const char *po, const char *logfile,
+mq_find_file(const char *word, const char *po, const char *logfile,
     char name[MQ_NAME_MAX])
 {
-	const char *num = mq_is_router(word), *base = name_parse(word);
-	unsigned many = mq_find(NULL, po, base != NULL ? base : word, name);
+	const char *num = mq_router_num(word), *base = name_parse(word);
+	unsigned many = mq_find_names(NULL, po, base != NULL ? base : word,
+	    name);
 	int error = errno;
 	char id[MQ_NAME_MAX];
 
@@ -206,9 +208,9 @@ mq_name(const char *word, const char *po, const char *logfile,
 			return -1;
 		}
 	}
-	if (many == 0 && num != NULL && mq_accepted(logfile, num, id,
+	if (many == 0 && num != NULL && mq_find_accepted(logfile, num, id,
 	    sizeof(id)) == 0)
-		many = mq_find(NULL, po, id, name);
+		many = mq_find_names(NULL, po, id, name);
 	if (many == 1 && !error)
 		return 0;
 	if (many > 1)

@@ -109,7 +109,7 @@ mq_pick_init(struct mq_pick *p)
 }
 
 int
-mq_pick_word(struct mq_pick *p, const char *word)
+mq_pick_parse(struct mq_pick *p, const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz") + 1;
 	const char *bad = "there is no such filter";
@@ -133,7 +133,7 @@ mq_pick_word(struct mq_pick *p, const char *word)
 /* ---- what passes ------------------------------------------------------- */
 
 int
-mq_match(char *const *patterns, const char *text, const char *end)
+mq_has_match(char *const *patterns, const char *text, const char *end)
 {
 	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
 
@@ -154,7 +154,7 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 
 	if (!p->whole)
 		return p->dest == NULL ||
-		    mq_match(p->dest, d->channel, d->host);
+		    mq_has_match(p->dest, d->channel, d->host);
 	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
 	text_lower(s);
 	return p->dest != NULL ? pat_match_address(p->dest, s) :
@@ -179,7 +179,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 	if (p->name != NULL && strcmp(name_base(m->name), p->name) != 0)
 		return 0;
 	if (p->from != NULL && (m->sender == NULL ||
-	    !mq_match(p->from, m->sender, "")))
+	    !mq_has_match(p->from, m->sender, "")))
 		return 0;
 	if (p->older >= 0 && (m->age == MQ_UNKNOWN || m->age < p->older))
 		return 0;
@@ -225,7 +225,7 @@ same_msgid(const char *a, const char *b)
 static int
 rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 {
-	return (p->to == NULL || mq_match(p->to, v->user, "")) &&
+	return (p->to == NULL || mq_has_match(p->to, v->user, "")) &&
 	    (p->dest == NULL || dest_passes(p, v->dest));
 }
 
@@ -243,7 +243,7 @@ see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		j = &q->jobs[i - 1];
 		if (j->hidden)
 			continue;
-		v = mq_rcpts_of(&w->r, j->dest, &n);
+		v = mq_rcpts_find(&w->r, j->dest, &n);
 		for (hits = 0; n > 0; n--, v++)
 			hits += (unsigned)rcpt_passes(p, v);
 		if (hits == 0 && p->to != NULL)
@@ -263,7 +263,7 @@ ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	int more;
 
 	memset(&w, 0, sizeof(w));
-	mq_rcpts(&w.r, q, m, view);
+	mq_read_rcpts(&w.r, q, m, view);
 	if (w.r.why != NULL) {
 		more = w.r.gone ? 0 : -1;
 		if (more < 0)

@@ -104,7 +104,7 @@ get(struct reader *r)
 	r->line += (unsigned long)r->ended;
 	r->ahead = -2;
 	if (c == -2)
-		c = mq_byte(r->in);
+		c = mq_read_byte(r->in);
 	r->ended = c == '\n';
 	return c;
 }
@@ -113,7 +113,7 @@ static int
 peek(struct reader *r)
 {
 	if (r->ahead == -2)
-		r->ahead = mq_byte(r->in);
+		r->ahead = mq_read_byte(r->in);
 	return r->ahead;
 }
 
@@ -318,7 +318,7 @@ take_state(struct reader *r, struct mq_job *j, char *s)
 			j->what = waits[i].what;
 			return 0;
 		}
-	j->what = mq_keep(r->q, s);
+	j->what = mq_intern(r->q, s);
 	return j->what == NULL ? memory(r) : 0;
 }
 
@@ -338,7 +338,7 @@ take_text(struct reader *r, struct mq_job *j)
 		if (open > r->tok)
 			open[-1] = '\0';
 	}
-	j->reason = mq_keep(r->q, r->tok);
+	j->reason = mq_intern(r->q, r->tok);
 	return j->reason == NULL ? memory(r) : 0;
 }
 
@@ -385,8 +385,8 @@ vertex(struct reader *r)
 	    (unsigned long)qid <= q->jobs[q->njobs - 1].qid;
 	if (r->len == 0 || r->len >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", r->tok);
-	m = mq_msg(q, r->tok, 1);
-	j = m == NULL ? NULL : mq_job(q, m);
+	m = mq_msg_get(q, r->tok, 1);
+	j = m == NULL ? NULL : mq_job_add(q, m);
 	if (j == NULL)
 		return memory(r);
 	j->qid = (unsigned)qid;
@@ -431,8 +431,8 @@ members(struct reader *r, const char *channel, const char *host)
 		    j->dest == NULL || j->dest->host[0] != '\0')
 			return wrong(r, "vertex %.20s stands in two lines, or "
 			    "in none", r->tok);
-		j->dest = host == NULL ? mq_dest(q, channel, "") :
-		    mq_dest(q, j->dest->channel, host);
+		j->dest = host == NULL ? mq_dest_get(q, channel, "") :
+		    mq_dest_get(q, j->dest->channel, host);
 		if (j->dest == NULL)
 			return memory(r);
 		j->dest->njobs += host != NULL;
@@ -464,7 +464,7 @@ list(struct reader *r, int hosts, const char *next)
 		mq_unescape(r->tok);
 		if (strlen(r->tok) >= MQ_WORD_MAX)
 			return wrong(r, "\"%.60s\" is too long", r->tok);
-		name = mq_keep(r->q, r->tok);
+		name = mq_intern(r->q, r->tok);
 		if (name == NULL)
 			return memory(r);
 		if (members(r, name, hosts ? name : NULL) < 0)
@@ -502,7 +502,7 @@ vertices(struct reader *r)
 	while ((c = peek(r)) >= '0' && c <= '9')
 		if (vertex(r) < 0)
 			return -1;
-	if (r->mixed && mq_order(r->q) < 0)
+	if (r->mixed && mq_job_sort(r->q) < 0)
 		return wrong(r, "a vertex stands there twice%s", "");
 	if (r->q->njobs > 0)
 		return lists(r);
@@ -602,8 +602,9 @@ fact_uptime(struct reader *r, char **f)
 static int
 fact_hold(struct reader *r, char **f)
 {
-	return mq_note(r->q, strcmp(f[1], "address") == 0 ? MQ_HOLD_ADDRESS :
-	    MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ? memory(r) : 0;
+	return mq_note_add(r->q, strcmp(f[1], "address") == 0 ?
+	    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
+	    memory(r) : 0;
 }
 
 /* A number, and an age or "-". */
@@ -640,7 +641,7 @@ fact_message(struct reader *r, char **f)
 
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
-	m = mq_msg(q, f[1], 1);
+	m = mq_msg_get(q, f[1], 1);
 	if (m == NULL)
 		return memory(r);
 	if (m->known)
@@ -667,7 +668,7 @@ fact_message(struct reader *r, char **f)
 		m->over |= *p == 'r';
 	}
 	m->sender = NULL;
-	if (strcmp(f[5], "?") != 0 && (m->sender = mq_keep(q, f[5])) == NULL)
+	if (strcmp(f[5], "?") != 0 && (m->sender = mq_intern(q, f[5])) == NULL)
 		return memory(r);
 	return 0;
 }
@@ -703,7 +704,7 @@ fact_job(struct reader *r, char **f)
 	    number_in(f[5], &j->tries) < 0 || j->tries < 0 ||
 	    number_in(f[6], &j->pid) < 0 || j->pid < 0)
 		return bad_number(r);
-	j->what = mq_keep(r->q, f[7]);
+	j->what = mq_intern(r->q, f[7]);
 	return j->what == NULL ? memory(r) : 0;
 }
 
@@ -716,7 +717,7 @@ fact_rcpt(struct reader *r, char **f)
 	if (j == NULL || number_in(f[2], &off) < 0 || off < 0)
 		return wrong(r, "there is no vertex or recipient \"%.20s\"",
 		    j == NULL ? f[1] : f[2]);
-	return mq_add_why(r->q, j->msg, (unsigned long)off, f[3]) < 0 ?
+	return mq_why_add(r->q, j->msg, (unsigned long)off, f[3]) < 0 ?
 	    memory(r) : 0;
 }
 
@@ -726,42 +727,42 @@ static const struct {
 	int	field, or_none;
 	size_t	at;
 } dest_numbers[] = {
-	{ 3, 0, offsetof(struct mq_known, window) },
-	{ 4, 0, offsetof(struct mq_known, limit) },
-	{ 5, 0, offsetof(struct mq_known, agents) },
-	{ 6, 0, offsetof(struct mq_known, good) },
-	{ 7, 0, offsetof(struct mq_known, bad) },
-	{ 8, 1, offsetof(struct mq_known, dead) },
-	{ 11, 1, offsetof(struct mq_known, idle) },
-	{ 12, 1, offsetof(struct mq_known, cohorts) },
-	{ 13, 1, offsetof(struct mq_known, unused) },
-	{ 14, 1, offsetof(struct mq_known, ready) },
-	{ 15, 1, offsetof(struct mq_known, waiting) },
-	{ 16, 1, offsetof(struct mq_known, tries) }
+	{ 3, 0, offsetof(struct mq_facts, window) },
+	{ 4, 0, offsetof(struct mq_facts, limit) },
+	{ 5, 0, offsetof(struct mq_facts, agents) },
+	{ 6, 0, offsetof(struct mq_facts, good) },
+	{ 7, 0, offsetof(struct mq_facts, bad) },
+	{ 8, 1, offsetof(struct mq_facts, dead) },
+	{ 11, 1, offsetof(struct mq_facts, idle) },
+	{ 12, 1, offsetof(struct mq_facts, cohorts) },
+	{ 13, 1, offsetof(struct mq_facts, unused) },
+	{ 14, 1, offsetof(struct mq_facts, ready) },
+	{ 15, 1, offsetof(struct mq_facts, waiting) },
+	{ 16, 1, offsetof(struct mq_facts, tries) }
 };
 
 /* Keeps the facts of a destination: 0 or -1. */
 static int
-keep_dest(struct reader *r, char **f, const struct mq_known *what)
+keep_dest(struct reader *r, char **f, const struct mq_facts *what)
 {
 	struct mq_dest *d;
-	struct mq_known *k;
+	struct mq_facts *k;
 
 	mq_unescape(f[1]);
 	mq_unescape(f[2]);
 	if (strlen(f[1]) >= MQ_WORD_MAX || strlen(f[2]) >= MQ_WORD_MAX)
 		return wrong(r, "\"%.60s\" is no channel or host", f[2]);
-	d = mq_dest(r->q, f[1], f[2]);
+	d = mq_dest_get(r->q, f[1], f[2]);
 	if (d == NULL)
 		return memory(r);
-	if (d->known != NULL)
+	if (d->facts != NULL)
 		return wrong(r, "destination %.60s is there twice", f[2]);
-	k = mq_know(r->q, d, what);
+	k = mq_dest_set_facts(r->q, d, what);
 	if (k == NULL)
 		return memory(r);
 	if (strcmp(f[9], "-") != 0)
-		k->rate = mq_keep(r->q, f[9]);
-	k->reason = mq_keep(r->q, f[10]);
+		k->rate = mq_intern(r->q, f[9]);
+	k->reason = mq_intern(r->q, f[10]);
 	return k->rate == NULL || k->reason == NULL ? memory(r) : 0;
 }
 
@@ -770,7 +771,7 @@ static int
 fact_dest(struct reader *r, char **f)
 {
 	static char line[MQ_TOKEN_MAX];	/* large for a stack */
-	struct mq_known k;
+	struct mq_facts k;
 	struct text t;
 	size_t i;
 
@@ -806,8 +807,8 @@ fact_skipped(struct reader *r, char **f)
 
 	if (strlen(f[1]) >= MQ_NAME_MAX || number_in(f[2], &next) < 0)
 		return wrong(r, "\"%.60s\" is no skipped file", f[1]);
-	m = mq_msg(r->q, f[1], 1);
-	if (m == NULL || (m->skipped = mq_keep(r->q, f[3])) == NULL)
+	m = mq_msg_get(r->q, f[1], 1);
+	if (m == NULL || (m->skipped = mq_intern(r->q, f[3])) == NULL)
 		return memory(r);
 	m->next = next;
 	return 0;
@@ -902,7 +903,7 @@ greeting(struct reader *r)
 }
 
 int
-mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
+mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
 {
 	static struct reader r;

@@ -99,7 +99,7 @@ walk(const struct mq_queue *q, void (*show)(const struct row *))
 	if (v == NULL)
 		return -1;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++)
-		if (!mq_hidden(j))
+		if (!mq_is_hidden(j))
 			v[n++] = j;
 	qsort((void *)v, n, sizeof(*v), by_dest);
 	memset(&r, 0, sizeof(r));
@@ -202,12 +202,12 @@ name_boxes(struct mq_queue *q, const struct mq_view *view)
 	unsigned n;
 
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_hidden(j) || strcmp(j->dest->host, "-") != 0)
+		if (mq_is_hidden(j) || strcmp(j->dest->host, "-") != 0)
 			continue;
-		mq_rcpts(&r, q, &q->msgs[j->msg], view);
-		v = mq_rcpts_of(&r, j->dest, &n);
+		mq_read_rcpts(&r, q, &q->msgs[j->msg], view);
+		v = mq_rcpts_find(&r, j->dest, &n);
 		if (n == 1 && text_fmt(host, sizeof(host), "- %s", v->user) ==
-		    0 && (d = mq_dest(q, j->dest->channel, host)) != NULL) {
+		    0 && (d = mq_dest_get(q, j->dest->channel, host)) != NULL) {
 			j->dest->njobs--;
 			d->njobs++;
 			j->dest = d;
@@ -221,7 +221,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 {
 	int lines;
 
-	if (mq_show_none(q, view))
+	if (mq_put_none(q, view))
 		return 0;
 	name_boxes(q, view);
 	name_width = mq_name_width(OTHERS, &lines);
@@ -244,7 +244,7 @@ size_row(const struct row *r)
 	if (r->dest == NULL)
 		return;
 	mq_print("%s/%s:\n\t  %s", r->dest->channel, r->dest->host,
-	    mq_many((double)r->total, "file"));
+	    mq_plural((double)r->total, "file"));
 	if (known > 0)
 		printf(", %.0f bytes total, %.0f bytes average", r->size,
 		    r->size / known);
@@ -256,7 +256,7 @@ size_row(const struct row *r)
 int
 mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
-	if (mq_show_none(q, view))
+	if (mq_put_none(q, view))
 		return 0;
 	if (walk(q, size_row) < 0)
 		return -1;

@@ -118,7 +118,7 @@ mq_put_message(const struct mq_msg *m)
 	mq_print(m->sender != NULL ? "%s  <%s>" : "%s  sender not known",
 	    m->name, m->sender);
 	if (m->size >= 0)
-		mq_print("  %s", mq_many(m->size, "byte"));
+		mq_print("  %s", mq_plural(m->size, "byte"));
 	if (m->age != MQ_UNKNOWN)
 		mq_print("  %s old", mq_span(m->age));
 	puts(m->held ? "  held" : "");
@@ -180,7 +180,7 @@ put_done(const struct mq_msg *m, const char *po)
 	unsigned many = 0;
 
 	if (po == NULL || name_parse(m->name) == NULL ||
-	    mq_diags(&n, po, m->name) < 0)
+	    mq_open_diags(&n, po, m->name) < 0)
 		return;
 	while (diag_next(&n))
 		if (n.tag == ' ' && !n.warning && ctl_rcpt(&n.rc, n.off) == 0 &&
@@ -188,7 +188,7 @@ put_done(const struct mq_msg *m, const char *po)
 			mq_print("\t\ton %s%s\n", n.rc.user,
 			    mq_reason(n.text));
 	if (many > 1)
-		mq_print("\t\tand on %s\n", mq_many(many - 1, "other"));
+		mq_print("\t\tand on %s\n", mq_plural(many - 1, "other"));
 	ctl_close(&n.c);
 }
 
@@ -198,7 +198,7 @@ mq_put_job(const struct mq_queue *q, const struct mq_job *j, const char *po)
 	int dsn = strcmp(j->dest->channel, "dsn") == 0;
 
 	mq_print("\t%s/%s  %s", j->dest->channel, j->dest->host, dsn ?
-	    "for the sender" : mq_many(j->nrcpt, "recipient"));
+	    "for the sender" : mq_plural(j->nrcpt, "recipient"));
 	mq_put_tries(q, j, po, j->reason);
 	if (dsn)
 		put_done(&q->msgs[j->msg], po);
@@ -210,7 +210,7 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	const struct mq_rcpt *v;
 	unsigned n;
 
-	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++)
+	for (v = mq_rcpts_find(r, d, &n); n > 0; n--, v++)
 		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
 }
 
@@ -230,7 +230,7 @@ put_unread(const struct mq_queue *q)
 {
 	if (q->unread > 0)
 		mq_print("; %s cannot be read",
-		    mq_many(q->unread, "control file"));
+		    mq_plural(q->unread, "control file"));
 }
 
 void
@@ -238,10 +238,10 @@ mq_put_totals(const struct mq_queue *q)
 {
 	struct mq_sum sum;
 
-	mq_count(q, &sum);
-	mq_print("%s, %s, %s", mq_many((double)sum.msgs, "message"),
-	    mq_many(sum.rcpts, "recipient"),
-	    mq_many((double)sum.dests, "destination"));
+	mq_sum_up(q, &sum);
+	mq_print("%s, %s, %s", mq_plural((double)sum.msgs, "message"),
+	    mq_plural(sum.rcpts, "recipient"),
+	    mq_plural((double)sum.dests, "destination"));
 	if (sum.jobs > 0 && q->jobs[0].state != MQ_SPOOL)
 		printf("; %lu held, %lu running, %lu waiting", sum.held,
 		    sum.running, sum.waiting);
@@ -253,17 +253,17 @@ mq_put_totals(const struct mq_queue *q)
 }
 
 int
-mq_show_none(const struct mq_queue *q, const struct mq_view *view)
+mq_put_none(const struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_sum sum;
 
-	mq_count(q, &sum);
+	mq_sum_up(q, &sum);
 	if (sum.msgs > 0)
 		return 0;
 	if (!q->filtered) {
 		fputs(q->evicted > 0 ? "no message is in memory" :
 		    q->router > 0 || q->deferred > 0 ||
-		    mq_notes(q, MQ_FREEZER) > 0 ?
+		    mq_note_count(q, MQ_FREEZER) > 0 ?
 		    "no message is in the queue" :
 		    "the queue is empty", stdout);
 		put_others(q);
@@ -285,21 +285,21 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	char id[80];
 	unsigned i;
 
-	if (mq_show_none(q, view))
+	if (mq_put_none(q, view))
 		return;
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (!mq_shown(q, m))
+		if (!mq_is_shown(q, m))
 			continue;
 		mq_put_message(m);
 		if (view->verbose) {
-			if (mq_id(m->name, view->postoffice, id, sizeof(id)) ==
-			    0)
+			if (mq_make_id(m->name, view->postoffice, id,
+			    sizeof(id)) == 0)
 				printf("\tid %s\n", id);
-			mq_rcpts(&r, q, m, view);
+			mq_read_rcpts(&r, q, m, view);
 		}
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
-			if (mq_hidden(&q->jobs[i - 1]))
+			if (mq_is_hidden(&q->jobs[i - 1]))
 				continue;
 			mq_put_job(q, &q->jobs[i - 1], view->postoffice);
 			put_users(&r, q->jobs[i - 1].dest);
@@ -322,7 +322,7 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	struct mq_sum sum;
 	int oldest;
 
-	mq_count(q, &sum);
+	mq_sum_up(q, &sum);
 	oldest = sum.msgs == 0 && (q->filtered || q->evicted == 0) ? 0 :
 	    sum.oldest;
 	if (!q->filtered && q->evicted_age > oldest)

@@ -34,7 +34,7 @@ open_ctl(struct ctl *c, const char *po, const char *name)
 }
 
 int
-mq_diags(struct diags *n, const char *po, const char *name)
+mq_open_diags(struct diags *n, const char *po, const char *name)
 {
 	if (open_ctl(&n->c, po, name) < 0)
 		return -1;
@@ -71,12 +71,12 @@ see_cancel(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
 
 	text_fmt(why, sizeof(why), "%s; %s/%s is %s", m->skipped, c->channel,
 	    c->host, ctl_cancels[c->cancel]);
-	if (c->cancel != CANCEL_NONE && (kept = mq_keep(q, why)) != NULL)
+	if (c->cancel != CANCEL_NONE && (kept = mq_intern(q, why)) != NULL)
 		m->skipped = kept;
 }
 
 void
-mq_spool_fill(struct mq_queue *q, const char *po)
+mq_read_missing(struct mq_queue *q, const char *po)
 {
 	static struct ctl c;
 	struct mq_msg *m;
@@ -91,7 +91,7 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 		while ((letter = ctl_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
-				m->sender = mq_keep(q, ctl_address(&c));
+				m->sender = mq_intern(q, ctl_address(&c));
 			else if (letter == '#' && m->skipped != NULL)
 				see_cancel(q, m, &c);
 		ctl_close(&c);
@@ -111,7 +111,7 @@ static void
 add_name(void *arg, const char *name)
 {
 	struct scan *s = arg;
-	if (mq_grow(NULL, (void **)&s->names, s->n, &s->room,
+	if (mq_grow_array(NULL, (void **)&s->names, s->n, &s->room,
 	    sizeof(*s->names)) < 0 ||
 	    (s->names[s->n] = mem_dup(name)) == NULL)
 		s->error = ENOMEM;
@@ -133,13 +133,13 @@ by_number(const void *a, const void *b)
 static int
 add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 {
-	struct mq_dest *d = mq_dest(q, c->channel, c->host);
+	struct mq_dest *d = mq_dest_get(q, c->channel, c->host);
 	struct mq_job *j;
 
 	if (d == NULL)
 		return -1;
 	if (d->msg != msg + 1) {
-		j = mq_job(q, &q->msgs[msg]);
+		j = mq_job_add(q, &q->msgs[msg]);
 		if (j == NULL)
 			return -1;
 		j->dest = d;
@@ -162,11 +162,12 @@ take(struct mq_queue *q, unsigned msg, struct ctl *c)
 	if (c->l.line[0] == 'r')
 		return is_pending(c) ? add_rcpt(q, msg, c) : 0;
 	if (c->l.line[0] == '#' && c->cancel != CANCEL_NONE &&
-	    (d = mq_dest(q, c->channel, c->host)) != NULL && d->msg == msg + 1)
+	    (d = mq_dest_get(q, c->channel, c->host)) != NULL &&
+	    d->msg == msg + 1)
 		q->jobs[d->job].what = ctl_cancels[c->cancel];
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
-	sender = q->msgs[msg].sender = mq_keep(q, ctl_address(c));
+	sender = q->msgs[msg].sender = mq_intern(q, ctl_address(c));
 	return sender == NULL ? -1 : 0;
 }
 
@@ -189,7 +190,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 		ctl_close(&c);
 		return 0;
 	}
-	m = mq_msg(q, name, 1);
+	m = mq_msg_get(q, name, 1);
 	bad = m == NULL;
 	i = bad ? 0 : (unsigned)(m - q->msgs);
 	for (; !bad && letter > 0; letter = ctl_line(&c))
@@ -217,7 +218,7 @@ read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 	if (s.n > 0)
 		qsort(s.names, s.n, sizeof(*s.names), by_number);
 	for (i = 0; i < s.n; i++) {
-		if (s.error == 0 && mq_msg(q, s.names[i], 0) == NULL &&
+		if (s.error == 0 && mq_msg_get(q, s.names[i], 0) == NULL &&
 		    load(q, po, s.names[i]) < 0)
 			s.error = ENOMEM;
 		free(s.names[i]);
@@ -231,18 +232,18 @@ read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 }
 
 int
-mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+mq_read_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	int rc = read_all(q, po, why);
 
-	if (mq_around(q, po, 1) == 0 || rc != 0)
+	if (mq_read_around(q, po, 1) == 0 || rc != 0)
 		return rc;
 	text_fmt(why, MQ_WHY_MAX, "%s: %s", po, strerror(ENOMEM));
 	return X_UNAVAILABLE;
 }
 
 int
-mq_spool_rest(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+mq_read_evicted(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	unsigned i = q->njobs;
 	int rc = read_all(q, po, why);
@@ -271,7 +272,8 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
 {
 	struct mq_rcpt *v;
 
-	if (mq_grow(NULL, (void **)&r->v, r->n, &r->room, sizeof(*r->v)) < 0)
+	if (mq_grow_array(NULL, (void **)&r->v, r->n, &r->room,
+	    sizeof(*r->v)) < 0)
 		return -1;
 	v = &r->v[r->n];
 	v->dest = d;
@@ -285,7 +287,7 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
 }
 
 void
-mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
+mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
 	static struct ctl c;
@@ -306,9 +308,9 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	while ((letter = ctl_line(&c)) > 0) {
 		if (letter != 'r' || !is_pending(&c))
 			continue;
-		d = mq_dest(q, c.channel, c.host);
+		d = mq_dest_get(q, c.channel, c.host);
 		if (d == NULL || r->n == RCPTS_MOST ||
-		    add_user(r, d, c.user, mq_why_of(q, m, c.l.off)) < 0) {
+		    add_user(r, d, c.user, mq_why_find(q, m, c.l.off)) < 0) {
 			r->more = 1;
 			break;
 		}
@@ -322,7 +324,7 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 }
 
 struct mq_rcpt *
-mq_rcpts_of(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
+mq_rcpts_find(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
 {
 	unsigned lo = 0, hi = r->n, mid;
 

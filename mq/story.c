@@ -37,7 +37,7 @@ static struct line {
 } *threads;
 
 void
-mq_story_line(void *arg, const char *text)
+mq_keep_thread(void *arg, const char *text)
 {
 	struct line *l;
 
@@ -83,7 +83,7 @@ put_agent(const struct mq_job *j)
 		for (n = 0; *(pid = list_word(l->s, " P={", n)) != '\0'; n++) {
 			if (num_of(pid, NULL) != (unsigned long)j->pid)
 				continue;
-			mq_print("\t\tagent pid %d: %s", j->pid, mq_many(
+			mq_print("\t\tagent pid %d: %s", j->pid, mq_plural(
 			    (double)num_of(list_word(l->s, " OF={", n), NULL),
 			    "job"));
 			put_ago(", the last given ",
@@ -116,7 +116,7 @@ take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_seek(&n->c, 0);
 	while (diag_next(n))
-		if (mq_add_why(q, msg, n->off, n->text) < 0)
+		if (mq_why_add(q, msg, n->off, n->text) < 0)
 			return -1;
 	mq_why_sort(q);
 	return 0;
@@ -126,7 +126,7 @@ take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 static const struct mq_job *
 job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
 {
-	const struct mq_dest *d = mq_dest(q, c->channel, c->host);
+	const struct mq_dest *d = mq_dest_get(q, c->channel, c->host);
 	unsigned i;
 
 	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
@@ -140,7 +140,7 @@ static void
 put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
     const char *po, unsigned long off)
 {
-	const char *reason = mq_why_of(q, m, off);
+	const char *reason = mq_why_find(q, m, off);
 	const struct mq_job *j;
 
 	if (ctl_rcpt(&n->rc, off) < 0)
@@ -167,7 +167,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	static struct diags n;
 	int bad, error;
 
-	if (mq_diags(&n, po, m->name) < 0)
+	if (mq_open_diags(&n, po, m->name) < 0)
 		return -1;
 	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_seek(&n.c, 0);
@@ -239,7 +239,7 @@ is_others(const char *line, const char *id)
 
 	return *id != '\0' &&
 	    mq_log_word(line, " id=", its, sizeof(its)) == 0 &&
-	    mq_same_id(its, id) != 2;
+	    mq_compare_id(its, id) != MQ_SAME;
 }
 
 /* The next line of the log about the message: 1 or 0. */
@@ -289,8 +289,8 @@ find_id(const char *path, const char *wanted, char id[80],
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if (mq_log_word(line, " id=", its, sizeof(its)) < 0 ||
-		    mq_same_id(its, wanted) == 0 ||
-		    (many > 0 && mq_same_id(its, id) == 2) ||
+		    mq_compare_id(its, wanted) == MQ_DIFFERS ||
+		    (many > 0 && mq_compare_id(its, id) == MQ_SAME) ||
 		    mq_log_word(line, " msg=", name, MQ_NAME_MAX) < 0)
 			continue;
 		many++;
@@ -344,7 +344,7 @@ put_id(const struct mq_msg *m, const char *po)
 {
 	char id[80];
 
-	if (mq_id(m->name, po, id, sizeof(id)) == 0)
+	if (mq_make_id(m->name, po, id, sizeof(id)) == 0)
 		mq_print("\tid %s, file %s/queue/%s\n", id, po, m->name);
 }
 
@@ -417,7 +417,7 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	unsigned many = 0;
 
 	if (m != NULL)
-		mq_id(m->name, view->postoffice, id, sizeof(id));
+		mq_make_id(m->name, view->postoffice, id, sizeof(id));
 	else if (mq_is_id(name) && (many = find_id(logfile, name, id, old)) > 0)
 		base = name_base(old);
 	if (many > 1) {
@@ -440,23 +440,23 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	return X_UNAVAILABLE;
 }
 
-/* As mq_find.  Messages that are not in core are looked for in the spool: one
- * of them may begin as one in core does. */
+/* Counts as mq_find_names, also with the evicted messages: the name of one may
+ * begin like that of a message in core. */
 static unsigned
 find_all(struct mq_queue *q, const char *name, const char *po,
     char found[MQ_NAME_MAX])
 {
 	static int rest_read;
-	unsigned many = mq_find(q, po, name, found);
+	unsigned many = mq_find_names(q, po, name, found);
 	char why[MQ_WHY_MAX];
 
 	if ((many > 0 && q->evicted == 0) || !q->facts || rest_read ||
 	    po == NULL)
 		return many;
 	rest_read = 1;
-	if (mq_spool_rest(q, po, why) != 0)
+	if (mq_read_evicted(q, po, why) != 0)
 		mq_complain("%s", why);
-	return mq_find(q, po, name, found);
+	return mq_find_names(q, po, name, found);
 }
 
 /* Shows the file if it is in router/, deferred/ or freezer/: 1 or 0. */
@@ -478,7 +478,7 @@ put_router(const char *num, const char *po)
 		return 0;
 	age = file_age((long)st.st_mtime);
 	mq_print("%s/%s  %s", dirs[i], num,
-	    mq_many((double)st.st_size, "byte"));
+	    mq_plural((double)st.st_size, "byte"));
 	if (age >= 0)
 		mq_print("  %s old", mq_span(age));
 	putchar('\n');
@@ -498,8 +498,8 @@ static int
 named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
 {
-	const char *num = mq_is_frozen(name) != NULL ? mq_is_frozen(name) :
-	    mq_is_router(name), *po = view->postoffice;
+	const char *num = mq_frozen_name(name) != NULL ? mq_frozen_name(name) :
+	    mq_router_num(name), *po = view->postoffice;
 	const char *base = name_parse(name) != NULL ? name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
 	unsigned many = find_all(q, base, po, found);
@@ -507,7 +507,7 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 	if (many == 0 && num != NULL) {
 		if (put_router(num, po))
 			return 0;
-		if (mq_accepted(logfile, num, id, sizeof(id)) == 0) {
+		if (mq_find_accepted(logfile, num, id, sizeof(id)) == 0) {
 			printf("router/%s was accepted as %s\n", num, id);
 			base = id;
 			many = find_all(q, base, po, found);
@@ -517,13 +517,13 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 		mq_complain("%s is the beginning of %u messages", name, many);
 		return X_UNAVAILABLE;
 	}
-	return story(q, many == 1 ? mq_msg(q, found, 0) : NULL, base, view,
+	return story(q, many == 1 ? mq_msg_get(q, found, 0) : NULL, base, view,
 	    logfile);
 }
 
 int
-mq_story(struct mq_order *o, struct mq_queue *q, const struct mq_view *view,
-    const char *logfile)
+mq_show_story(struct mq_order *o, struct mq_queue *q,
+    const struct mq_view *view, const char *logfile)
 {
 	unsigned i;
 	int bad, rc = 0, shown = 0;
@@ -544,6 +544,6 @@ mq_story(struct mq_order *o, struct mq_queue *q, const struct mq_view *view,
 			rc = bad;
 	}
 	if (!shown)
-		mq_show_none(q, view);
+		mq_put_none(q, view);
 	return rc;
 }

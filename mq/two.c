@@ -73,7 +73,7 @@ read_line(struct talk *t)
 {
 	int c;
 
-	for (t->len = 0; (c = mq_byte(t->in)) > 0 && c != '\n' &&
+	for (t->len = 0; (c = mq_read_byte(t->in)) > 0 && c != '\n' &&
 	    t->len + 1 < sizeof(t->line); )
 		t->line[t->len++] = (char)c;
 	t->line[t->len] = '\0';
@@ -270,10 +270,10 @@ take_job(struct talk *t, struct mq_dest *d, char **f)
 		return wrong(t, "\"%.60s\" is no name of a message", f[0]);
 	if (end == f[7] || *end != '\0' || tries > INT_MAX)
 		return wrong(t, "\"%.60s\" is no number of tries", f[7]);
-	m = mq_msg(q, f[0], 1);
-	j = m == NULL ? NULL : mq_job(q, m);
-	if (j == NULL || (j->reason = mq_keep(q, f[9])) == NULL ||
-	    (m->sender = mq_keep(q, strcmp(f[2], "<>") == 0 ? "" : f[2])) ==
+	m = mq_msg_get(q, f[0], 1);
+	j = m == NULL ? NULL : mq_job_add(q, m);
+	if (j == NULL || (j->reason = mq_intern(q, f[9])) == NULL ||
+	    (m->sender = mq_intern(q, strcmp(f[2], "<>") == 0 ? "" : f[2])) ==
 	    NULL)
 		return memory(t);
 	j->qid = q->njobs;
@@ -335,7 +335,7 @@ take_dest(struct talk *t)
 		*end = '\0';
 	if (strlen(t->line) >= MQ_WORD_MAX || strlen(host) >= MQ_WORD_MAX)
 		return wrong(t, "\"%.60s\" is too long", host);
-	return mq_dest(t->q, t->line, host) == NULL ? memory(t) : 0;
+	return mq_dest_get(t->q, t->line, host) == NULL ? memory(t) : 0;
 }
 
 static int
@@ -367,7 +367,7 @@ take_report(struct talk *t)
 }
 
 int
-mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
+mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
     char why[MQ_WHY_MAX], void (*line)(void *, const char *), void *arg)
 {
 	static struct talk t;

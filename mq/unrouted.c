@@ -47,10 +47,10 @@ add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
 	q->unrouted = more;
 	more += q->nunrouted;
 	memset(more, 0, sizeof(*more));
-	more->num = mq_keep(q, num);
+	more->num = mq_intern(q, num);
 	more->reason = "";
 	if (deferred_read(po, num, &d) == 0) {
-		more->reason = mq_keep(q, d.reason);
+		more->reason = mq_intern(q, d.reason);
 		more->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
 		more->next = d.next > wall && d.last <= wall ?
 		    (int)(d.next - wall) : 0;
@@ -63,7 +63,7 @@ add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
 }
 
 int
-mq_unrouted(struct mq_queue *q, const char *po)
+mq_read_unrouted(struct mq_queue *q, const char *po)
 {
 	DIR *d = opendir(path_in(po, DEFERRED));
 	struct dirent *e;
@@ -94,7 +94,7 @@ mq_put_deferred(const char *po, const char *num)
 
 	mq_print("\tcould not be routed yet");
 	if (deferred_read(po, num, &d) == 0)
-		mq_print(", tried %s, %s%s", mq_many((double)d.tries, "time"),
+		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
 		    mq_next(d.next > wall && d.last <= wall ?
 		    (int)(d.next - wall) : 0), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
@@ -108,8 +108,8 @@ is_meant(const char *word, char **patterns, const char *num)
 {
 	char name[100];
 
-	if (strcmp(word, "all") == 0 || (mq_is_router(word) != NULL &&
-	    strcmp(mq_is_router(word), num) == 0))
+	if (strcmp(word, "all") == 0 || (mq_router_num(word) != NULL &&
+	    strcmp(mq_router_num(word), num) == 0))
 		return 1;
 	if (text_fmt(name, sizeof(name), DEFERRED "/%s", num) < 0)
 		return 0;
@@ -167,20 +167,20 @@ thaw(const char *po, const char *name, int dry)
 }
 
 int
-mq_release(struct mq_order *o, const char *po)
+mq_release_words(struct mq_order *o, const char *po)
 {
 	struct mq_queue q;
 	unsigned i, k, left = 0, found;
 	int bad, rc = 0;
 	char **patterns;
 
-	if (mq_init(&q) < 0 || mq_unrouted(&q, po) < 0) {
+	if (mq_init(&q) < 0 || mq_read_unrouted(&q, po) < 0) {
 		mq_complain("there is no memory");
 		return X_UNAVAILABLE;
 	}
 	for (i = 0; i < o->n; i++) {
-		if (mq_is_frozen(o->what[i]) != NULL) {
-			bad = thaw(po, mq_is_frozen(o->what[i]), o->dry);
+		if (mq_frozen_name(o->what[i]) != NULL) {
+			bad = thaw(po, mq_frozen_name(o->what[i]), o->dry);
 			rc = bad != 0 ? bad : rc;
 			continue;
 		}

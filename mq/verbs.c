@@ -43,7 +43,7 @@ mq_is_verb(const char *s)
 }
 
 const char *
-mq_verb_meant(const char *s)
+mq_guess_verb(const char *s)
 {
 	size_t i, head, n, m;
 	const char *v;
@@ -68,7 +68,7 @@ static int
 is_message(const char *s)
 {
 	return name_parse(s) != NULL || mq_is_id(s) ||
-	    mq_is_router(s) != NULL || mq_is_frozen(s) != NULL;
+	    mq_router_num(s) != NULL || mq_frozen_name(s) != NULL;
 }
 
 /* The name in a word that may be a path of a message's file; of a path of
@@ -86,7 +86,7 @@ called(char *word)
 		if (p == NULL || (p != word && p[-1] != '/'))
 			continue;
 		s = p + strlen(dirs[i]);
-		if (i >= 2 && mq_is_router(p) != NULL)
+		if (i >= 2 && mq_router_num(p) != NULL)
 			return p;
 		if (i < 2 && name_parse(s) != NULL &&
 		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
@@ -126,7 +126,7 @@ what_is_wrong(const char *verb, const char *what)
 static int
 add_what(struct mq_order *o, char *what)
 {
-	if (mq_grow(NULL, (void **)&o->what, o->n, &o->room,
+	if (mq_grow_array(NULL, (void **)&o->what, o->n, &o->room,
 	    sizeof(*o->what)) < 0)
 		return -1;
 	o->what[o->n++] = what;
@@ -177,14 +177,14 @@ add_filter(struct mq_order *o, const char *word)
 }
 
 int
-mq_order_words(struct mq_order *o, int n, char **word)
+mq_order_parse(struct mq_order *o, int n, char **word)
 {
 	const char *bad;
 	char *what;
 	int i, rc = 0, taken, names = o->verb != NULL || o->show;
 
 	for (i = 0; i < n && rc == 0; i++) {
-		taken = mq_pick_word(&o->pick, word[i]);
+		taken = mq_pick_parse(&o->pick, word[i]);
 		if (taken < 0)
 			return X_USAGE;
 		if (o->verb != NULL && *o->verb == 'r')
@@ -210,7 +210,7 @@ mq_order_words(struct mq_order *o, int n, char **word)
 }
 
 int
-mq_order_names(struct mq_order *o, const char *po, const char *logfile)
+mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 {
 	char name[MQ_NAME_MAX];
 	unsigned i;
@@ -221,7 +221,7 @@ mq_order_names(struct mq_order *o, const char *po, const char *logfile)
 		    (name_parse(o->what[i]) != NULL &&
 		    strchr(o->what[i], '-') != NULL))
 			continue;
-		if (mq_name(o->what[i], po, logfile, name) < 0)
+		if (mq_find_file(o->what[i], po, logfile, name) < 0)
 			return X_UNAVAILABLE;
 		o->what[i] = mem_dup(name_base(name));
 		if (o->what[i] == NULL)
@@ -243,7 +243,7 @@ answer(struct mq_in *in, const char *name, unsigned long *gone)
 	int c = -1, no;
 	FILE *f;
 
-	while (n < sizeof(s) - 1 && (c = mq_byte(in)) >= 0)
+	while (n < sizeof(s) - 1 && (c = mq_read_byte(in)) >= 0)
 		s[n++] = (char)c;
 	s[n] = '\0';
 	no = strncmp(s, "no ", 3) == 0;
@@ -289,7 +289,7 @@ order(struct mq_ask *a, const char *verb, const char *what, int many,
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = answer(&a->in, many ? what : NULL, gone);
-	mq_ask_end(a);
+	mq_ask_close(a);
 	return rc;
 }
 
@@ -306,7 +306,7 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 		return 0;
 	text_fmt(why, sizeof(why), "the queue is on another machine");
 	rc = view->postoffice == NULL ? X_UNAVAILABLE :
-	    mq_spool_rest(q, view->postoffice, why);
+	    mq_read_evicted(q, view->postoffice, why);
 	if (rc != 0)
 		mq_complain("evicted messages (%d) are left out: %s",
 		    q->evicted, why);
@@ -425,13 +425,13 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 
 	if (mq_order_pick(o, q, view, &rc) < 0)
 		return rc;
-	mq_count(q, &sum);
+	mq_sum_up(q, &sum);
 	if (sum.msgs > 0 || o->filter != NULL)
 		mq_show_list(q, view);
 	say_parts(o);
 	if (sum.msgs > 0)
 		mq_print("dry run, nothing is done: %s would affect %s\n",
-		    o->verb, mq_many((double)sum.msgs, "message"));
+		    o->verb, mq_plural((double)sum.msgs, "message"));
 	return rc;
 }
 
@@ -464,7 +464,7 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 }
 
 int
-mq_order_do(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
+mq_order_send(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
     const struct mq_view *view)
 {
 	unsigned i;

@@ -78,14 +78,14 @@ put_changes(const struct mq_queue *q, const struct mq_queue *last,
 static void
 compare(struct row *r, struct mq_queue *last, int same)
 {
-	const struct mq_known *k = r->dest->known, *was;
+	const struct mq_facts *k = r->dest->facts, *was;
 	const struct mq_dest *d;
 
 	r->good = r->bad = -1;
 	if (k == NULL || !same)
 		return;
-	d = mq_dest(last, r->dest->channel, r->dest->host);
-	was = d == NULL ? NULL : d->known;
+	d = mq_dest_get(last, r->dest->channel, r->dest->host);
+	was = d == NULL ? NULL : d->facts;
 	r->good = k->good - (was == NULL ? 0 : was->good);
 	r->bad = k->bad - (was == NULL ? 0 : was->bad);
 }
@@ -114,7 +114,7 @@ make_rows(const struct mq_queue *q)
 	for (d = q->dests; d != NULL; d = d->next)
 		v[d->id].dest = d;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_hidden(j))
+		if (mq_is_hidden(j))
 			continue;
 		r = &v[j->dest->id];
 		r->jobs++;
@@ -140,7 +140,7 @@ put_change(double n)
 static unsigned
 put_row(const struct row *r)
 {
-	const struct mq_known *k = r->dest->known;
+	const struct mq_facts *k = r->dest->facts;
 
 	mq_put_name(r->dest, name_width);
 	printf("%8lu%6lu%6lu", r->jobs, r->runs, r->held);

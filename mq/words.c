@@ -210,7 +210,7 @@ mq_span(long seconds)
 }
 
 const char *
-mq_many(double n, const char *what)
+mq_plural(double n, const char *what)
 {
 	struct text *t = begin_text();
 

@@ -53,8 +53,8 @@ take(struct mq_queue *q, char *why, void (*report)(void *, const char *))
 		memset(&in, 0, offsetof(struct mq_in, buf));
 		in.begun = 1;
 		in.fd = open("../in", O_RDWR | O_APPEND);
-		rc = two ? mq_two(q, &in, "u/p", why, report, NULL) :
-		    mq_read(q, &in, why, report, NULL);
+		rc = two ? mq_read_two(q, &in, "u/p", why, report, NULL) :
+		    mq_read_dump(q, &in, why, report, NULL);
 		close(in.fd);
 		fuzz_must(rc <= 0 || !two, "protocol 2 is asked for once");
 	}
