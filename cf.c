@@ -678,7 +678,7 @@ set_path(const struct keyword *k, void *to, const char *s)
 	if (k->type == T_PATH && strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
 	if (text_fmt(word, sizeof(word), "\"%s\"", s) == 0)
-		bad = cmd_split(word, "", "", cf_var, &split);
+		bad = cmd_split(word, "", "", cf_get_var, &split);
 	if (bad == NULL && (split.nargv != 1 || *split.argv[0] != '/'))
 		bad = "is no absolute path";
 	return bad != NULL ? bad : set_text(k, to, split.argv[0]);
@@ -941,7 +941,7 @@ set_before(const struct keyword *k)
 
 	if (k->def != NULL)
 		try_value(k, rd.config, k->def);
-	s = name == NULL ? NULL : cf_var(name);
+	s = name == NULL ? NULL : cf_get_var(name);
 	bad = s == NULL ? NULL : try_value(k, rd.config, s);
 	if (bad != NULL)
 		log_err("config %s: %.80s %s", name, s, bad);
@@ -973,7 +973,7 @@ dsn_command(struct config *c)
 }
 
 struct config *
-cf_load(const char *file, void (*say)(const char *))
+cf_read_file(const char *file, void (*say)(const char *))
 {
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;
@@ -1041,7 +1041,7 @@ cf_free(struct config *config)
 }
 
 const char *
-cf_var(const char *name)
+cf_get_var(const char *name)
 {
 	size_t n = strlen(name);
 	char **var;

@@ -154,7 +154,7 @@ check_command(struct config *config, const struct clause *cl)
 	const char *why, *dir = "";
 	struct stat st;
 
-	why = cmd_split(cl->v.command, "channel", "host", cf_var, &c);
+	why = cmd_split(cl->v.command, "channel", "host", cf_get_var, &c);
 	if (why != NULL) {
 		advise(cl, "command: %s; its mail would wait", why);
 		return;
@@ -174,11 +174,11 @@ check_command(struct config *config, const struct clause *cl)
 		advise(cl, "command: %s is no program; its mail would wait",
 		    path);
 	else if (cmd_env(&c, "TZ", getenv("TZ")) == 0 &&
-	    cmd_env(&c, "PATH", cf_var("PATH")) == 0 &&
-	    cmd_env(&c, "ZCONFIG", cf_var("ZCONFIG")) == 0 &&
+	    cmd_env(&c, "PATH", cf_get_var("PATH")) == 0 &&
+	    cmd_env(&c, "ZCONFIG", cf_get_var("ZCONFIG")) == 0 &&
 	    cmd_env(&c, "MAILBIN", opt.mailbin) == 0 &&
 	    cmd_env(&c, "MAILSHARE", opt.mailshare) == 0 &&
-	    cmd_env(&c, "MAILBOX", cf_var("MAILBOX")) == 0 &&
+	    cmd_env(&c, "MAILBOX", cf_get_var("MAILBOX")) == 0 &&
 	    cmd_env(&c, "MAILNAME", config->mailname) == 0)
 		ask_agent(cl, path, &c, user_of(config, cl));
 }
@@ -260,7 +260,7 @@ is_smart(const char *command)
 	static struct command c;
 	int i = 1;
 
-	if (cmd_split(command, "channel", "host", cf_var, &c) != NULL ||
+	if (cmd_split(command, "channel", "host", cf_get_var, &c) != NULL ||
 	    strcmp(c.argv[0], "smtp") != 0)
 		return 0;
 	while (i < c.nargv && strncmp(c.argv[i], "-R", 2) != 0)
@@ -442,11 +442,11 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 			fprintf(out, "\n# then goes on from a random place of "
 			    "the list; for example after\n#");
 		step = i % f->v.retries.n;
-		sum += retry_wait(&f->v, &step, 0, 0);
+		sum += retry_next_wait(&f->v, &step, 0, 0);
 		fprintf(out, " %s", exact_span(sum));
 	}
 	fprintf(out, "\n");
-	if (retry_longest(&f->v) > 1)
+	if (retry_longest_wait(&f->v) > 1)
 		fprintf(out, "# (moved towards multiples of interval, which "
 		    "they meet from retry %ld on)\n", f->v.skew);
 }
@@ -526,14 +526,14 @@ main(int argc, char **argv)
 	}
 	file = argv[1];
 	opt.vars = argv + 4;
-	opt.postoffice = cf_var("POSTOFFICE");
-	opt.mailbin = cf_var("MAILBIN");
-	opt.mailshare = cf_var("MAILSHARE");
+	opt.postoffice = cf_get_var("POSTOFFICE");
+	opt.mailbin = cf_get_var("MAILBIN");
+	opt.mailshare = cf_get_var("MAILSHARE");
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
 	log_level = L_ERR;	/* no warnings of foreign keywords */
-	c = cf_load(file, say_plainly);
+	c = cf_read_file(file, say_plainly);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
 	if (c->clauses == NULL) {

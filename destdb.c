@@ -269,7 +269,7 @@ restore(struct thread *t, const struct record *r)
 		t->good = t->used;
 		t->ngood = 1;
 		t->window = r->window;
-		t->window = fb_room(t, 0);	/* what its clause allows */
+		t->window = fb_agents_left(t, 0);	/* at most maxthr */
 	} else {
 		t->bad = t->used;
 		t->nbad = 1;
@@ -279,7 +279,7 @@ restore(struct thread *t, const struct record *r)
 		}
 	}
 	t->tries = r->tries;
-	t->step = (r->tries < s->retries.n ? r->tries :
+	t->retry_index = (r->tries < s->retries.n ? r->tries :
 	    (long)rnd(s->retries.n));
 	if (*r->reason != '\0')
 		reason_copy(&t->reason, r->reason);
@@ -320,7 +320,7 @@ chan_of(const char *name)
 
 	for (c = q.chans; c != NULL && strcmp(c->name, name) != 0; c = c->next)
 		n++;
-	return c == NULL && n >= CHANNELS_MOST ? NULL : th_chan(name);
+	return c == NULL && n >= CHANNELS_MOST ? NULL : th_get_channel(name);
 }
 
 /* Takes a line of the file of the host who; NULL: of our own. */
@@ -332,15 +332,15 @@ take_record(struct record *r, const char *who)
 	struct chan *chan = f == NULL || f->v.command == NULL ||
 	    (who != NULL && f->v.fb.cohorts == 0) ? NULL :
 	    chan_of(r->channel);
-	struct thread *t = chan == NULL ? NULL : th_find(chan, r->host, 0);
+	struct thread *t = chan == NULL ? NULL : th_lookup(chan, r->host, 0);
 
 	if (t == NULL ? who != NULL && q.dests.n >= db.most : who == NULL)
 		return;
 	t = th_get(chan, r->host, 0);
 	if (t == NULL)
 		return;
-	if (r->left > retry_longest(&f->v))
-		r->left = retry_longest(&f->v);
+	if (r->left > retry_longest_wait(&f->v))
+		r->left = retry_longest_wait(&f->v);
 	if (who == NULL)
 		restore(t, r);
 	else
@@ -460,7 +460,7 @@ begin_round(void)
 }
 
 double
-dest_round(int at_once)
+dest_sync_files(int at_once)
 {
 	if (at_once || db.due <= now.mono)
 		begin_round();
@@ -468,7 +468,7 @@ dest_round(int at_once)
 }
 
 void
-dest_close(void)
+dest_save_file(void)
 {
 	if (db.path[0] != '\0')
 		save(USES | CHANGES);

@@ -183,11 +183,11 @@ limit_of(const struct vertex *v)
 	if (v->state == V_HELD)		/* until its tags, or those of a command
 					 * on many, are written */
 		return "disk";
-	if (fb_wait(t) > 0)
+	if (fb_rate_wait(t) > 0)
 		return "rate";
 	if (t->nstart > 0)	/* its agent is about to begin */
 		return NULL;
-	if (order_blocked(v))
+	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
 	if (!t->open && t->turn.pos == 0 && t->nta > 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
@@ -204,7 +204,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	static char words[REASONS_MOST];
 	const struct thread *t = v->thread;
 	const char *what = NULL;
-	double until, rate = fb_wait(t);
+	double until, rate = fb_rate_wait(t);
 	enum why why = th_why(v, &until);
 
 	w->state = states[why];
@@ -313,7 +313,7 @@ collect(void)
 		return -1;
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
-		for (v = msg_first(m); v != NULL; v = msg_next(v))
+		for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 			if (v->state != V_DONE)
 				rows.v[rows.n++] = v;
 	}
@@ -366,7 +366,7 @@ emit_vertex(unsigned i)
 			sep = ",";
 		}
 	text_init(&why, said, sizeof(said));
-	reason_all(v, &why);
+	reason_join(v, &why);
 	if (why.len == 0 && host != NULL)
 		text_add(&why, "%s", host);
 	emit("\t#%-s%-s", clean(said, 1), why.len > 0 ? " (" : "(");
@@ -459,7 +459,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	unsigned n = end - at;
 	long oldest = NOW;
 	const struct vertex *v;
-	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
+	double wake = t->due.pos != 0 ? heap_when(&q.due_threads, &t->due) : 0;
 	size_t begin, width;
 
 	for (; at < end; at++) {
@@ -639,7 +639,7 @@ emit_stubs(void)
 				age = file_age(st.st_mtime);
 			continue;
 		}
-		next = heap_when(&q.later, &s->due) - now.mono;
+		next = heap_when(&q.due_stubs, &s->due) - now.mono;
 		emit("s\t%-s\t%ld\t%-s", s->name, next < 0 ? 0 : next, k.why);
 		if (k.pid != 0)
 			emit(" (%d)", k.pid);
@@ -689,7 +689,7 @@ emit_dest(const struct thread *t)
 {
 	static const struct feedback any;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
-	long window = t->fb != NULL ? fb_room(t, 0) : t->window;
+	long window = t->fb != NULL ? fb_agents_left(t, 0) : t->window;
 	double until = t->window > 0 ? 0 : t->until > now.mono ? t->until :
 	    now.mono;
 	const char *why = t->reason;

@@ -100,7 +100,7 @@ initial(const struct feedback *f)
 }
 
 void
-fb_lift(struct thread *d)
+fb_revive(struct thread *d)
 {
 	if (d->window > 0)
 		return;
@@ -113,7 +113,7 @@ fb_lift(struct thread *d)
 }
 
 void
-fb_good(struct thread *d)
+fb_report_good(struct thread *d)
 {
 	const struct feedback *f = d->fb;
 	long was = d->window;
@@ -121,7 +121,7 @@ fb_good(struct thread *d)
 	d->ngood++;
 	d->used = d->good = now.mono;
 	d->cohorts = 0;
-	fb_lift(d);
+	fb_revive(d);
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
@@ -139,7 +139,7 @@ fb_good(struct thread *d)
 }
 
 void
-fb_bad(struct thread *d, int all)
+fb_report_bad(struct thread *d, int all)
 {
 	const struct feedback *f = d->fb;
 	long was = d->window;
@@ -167,7 +167,7 @@ fb_bad(struct thread *d, int all)
 }
 
 long
-fb_room(const struct thread *d, long busy)
+fb_agents_left(const struct thread *d, long busy)
 {
 	long window = capped(d->fb, d->window);
 
@@ -184,7 +184,7 @@ gap(const struct feedback *f)
 }
 
 double
-fb_wait(const struct thread *d)
+fb_rate_wait(const struct thread *d)
 {
 	double wait = d->fb->rate.n == 0 ? 0 : d->slot + gap(d->fb) - now.mono;
 
@@ -192,7 +192,7 @@ fb_wait(const struct thread *d)
 }
 
 void
-fb_started(struct thread *d)
+fb_use_slot(struct thread *d)
 {
 	double space = gap(d->fb), late = space / LATE_SHARE;
 	double due = d->slot + space;
@@ -235,7 +235,7 @@ align(const struct setting *s, long wait, unsigned tries, time_t wall)
 }
 
 long
-retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
+retry_next_wait(const struct setting *s, unsigned short *step, unsigned tries,
     time_t wall)
 {
 	unsigned at = *step < s->retries.n ? *step : 0;
@@ -249,7 +249,7 @@ retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
 }
 
 long
-retry_longest(const struct setting *s)
+retry_longest_wait(const struct setting *s)
 {
 	unsigned i, at = 0;
 
@@ -260,7 +260,7 @@ retry_longest(const struct setting *s)
 }
 
 unsigned short
-retry_step(const struct setting *s, long age)
+retry_index_at_age(const struct setting *s, long age)
 {
 	long i, sum = 0;
 

@@ -78,7 +78,7 @@ is_gone(const char *base)
 	char name[NAME_MAX_];
 
 	errno = ENOENT;
-	return spool_where(base, name) < 0 && errno == ENOENT;
+	return spool_find_file(base, name) < 0 && errno == ENOENT;
 }
 
 /* Adds the hold of a line, or sets *dropped: 0, or -1 without memory. */
@@ -111,7 +111,7 @@ take_line(char *line, int *dropped)
 /* If the file exists and cannot be read, or there is no memory for a hold,
  * nothing is started: held mail would be delivered. */
 int
-held_load(void)
+held_read_file(void)
 {
 	char line[2 * WORD_MAX_];
 	int fd, bad, dropped = 0;
@@ -139,7 +139,7 @@ held_load(void)
 /* ---- questions ------------------------------------------------------- */
 
 const char *
-held_address(const char *channel, const char *host)
+held_match_address(const char *channel, const char *host)
 {
 	const struct hold *h = q.holds;
 	char address[2 * WORD_MAX_];
@@ -154,14 +154,14 @@ held_address(const char *channel, const char *host)
 }
 
 const struct hold *
-held_find(int address, const char *text)
+held_get(int address, const char *text)
 {
 	return *find(address, text);
 }
 
 /* ---- changes --------------------------------------------------------- */
 
-/* Changes the list and writes it; if that fails, changes it back. */
+/* Changes the list and writes it; changes it back if that fails. */
 int
 held_set(int address, const char *text, int on)
 {
@@ -169,7 +169,7 @@ held_set(int address, const char *text, int on)
 	int bad;
 
 	if ((h != NULL) == on)
-		return 1;
+		return 0;
 	if (on) {
 		h = hold_new(address, address ? text : name_base(text));
 		if (h == NULL)

@@ -104,10 +104,10 @@
 static struct message *
 message_named(const char *name)
 {
-	struct message *m = msg_find(name_num(name), NULL);
+	struct message *m = msg_find_number(name_num(name), NULL);
 
 	while (m != NULL && strcmp(m->name, name) != 0)
-		m = msg_find(m->link.hash, m);
+		m = msg_find_number(m->link.hash, m);
 	return m;
 }
 
@@ -161,7 +161,7 @@ static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skip *k)
 {
-	struct heap *h = c != NULL ? &c->ready : &q.later;
+	struct heap *h = c != NULL ? &c->ready : &q.due_stubs;
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 
@@ -169,7 +169,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
-		spool_again(name, at);
+		spool_reread_at(name, at);
 		return -1;
 	}
 	memcpy(s->name, name, len);
@@ -195,7 +195,7 @@ static void
 take_stub(const char *name, struct past *p)
 {
 	struct stub *s = stub_named(name);
-	struct heap *h = &q.later;
+	struct heap *h = &q.due_stubs;
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
@@ -249,9 +249,9 @@ in_reread(void)
 {
 	unsigned i;
 
-	for (i = 0; i < q.later.n; i++)
-		if (q.later.v[i].when > now.mono)
-			q.later.v[i].when = now.mono;
+	for (i = 0; i < q.due_stubs.n; i++)
+		if (q.due_stubs.v[i].when > now.mono)
+			q.due_stubs.v[i].when = now.mono;
 }
 
 /* Makes all stubs due for the request: 0; or -1 without memory, or when there
@@ -316,12 +316,12 @@ obey_requests(struct message *m, unsigned seen)
 	const struct request *r;
 	struct vertex *v;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
 	for (r = requests; r != NULL; r = r->next)
-		for (v = r->number <= seen ? NULL : msg_first(m); v != NULL;
-		    v = msg_next(v))
+		for (v = r->number <= seen ? NULL : msg_first_vertex(m);
+		    v != NULL; v = msg_next_vertex(v))
 			if (v->state == V_DONE || v->state == V_HELD ||
 			    th_is_dsn(v->thread) || !is_meant(r, v->thread))
 				continue;
@@ -330,7 +330,7 @@ obey_requests(struct message *m, unsigned seen)
 			else if (r->what == ASK_BOUNCE)
 				q_cancel_vertex(v, CANCEL_BOUNCE, 1);
 			else if (r->what == ASK_WAKE)
-				th_put(v, 0, 0);
+				th_requeue(v, 0, 0);
 			else if (v->thread->held == NULL)
 				th_flush(v->thread, v);
 }
@@ -412,7 +412,7 @@ latest_retryat(const struct message *m, double at)
 	const struct vertex *v;
 	double last = at;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state == V_WAIT && v->dated && v->wakeup > last &&
 		    v->wakeup <= at + TOGETHER)
 			last = v->wakeup;
@@ -434,7 +434,7 @@ due_if_forgotten(const struct message *m, double *until)
 	if (m->held || m->untagged || m->nfed > 0 ||
 	    q_next_warning(m) <= now.mono)
 		return STAYS;
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->state == V_HELD)		/* for a command */
 			return STAYS;
 		if (v->state == V_DONE)
@@ -558,13 +558,13 @@ give_way(struct message *m)
 static int
 add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 {
-	struct thread *t = th_get(th_chan(c->channel), c->host, 0);
+	struct thread *t = th_get(th_get_channel(c->channel), c->host, 0);
 	struct vertex *v;
 
 	if (t == NULL)
 		return -1;
 	if (t->mark != reading) {
-		t->vertex = msg_vertex(m, t);
+		t->vertex = msg_new_vertex(m, t);
 		if (t->vertex == NULL)
 			return -1;
 		t->mark = reading;
@@ -573,7 +573,7 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 	if (c->delays < v->warned)
 		v->warned = c->delays;
 	v->box = ctl_mailbox_hash(c);
-	return msg_add(v, c->l.off);
+	return msg_add_rcpt(v, c->l.off);
 }
 
 /* A command on the vertex of this channel and host, if there is one; or on a
@@ -582,9 +582,9 @@ static void
 take_cancel(unsigned reading, struct ctl *c)
 {
 	const struct chan *chan = c->cancel == CANCEL_NONE ? NULL :
-	    th_chan(c->channel);
+	    th_get_channel(c->channel);
 	const struct thread *t = chan == NULL ? NULL :
-	    th_find(chan, c->host, 0);
+	    th_lookup(chan, c->host, 0);
 
 	if (t != NULL && t->mark == reading)
 		t->vertex->cancel = c->cancel;
@@ -648,7 +648,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 	m->end = END_REMOVE;
 	m->since = NOW;
 	m->born = p->stub ? p->born : NOW - age_of(st->st_mtime);
-	m->back = p->known;
+	m->was_forgotten = p->known;
 	m->queued = NOW - age_of(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -656,16 +656,16 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 	m->dsn_newer = c->ndiag > 0;
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
-	m->asked = c->asks_delay != 0;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	m->wants_delay = c->asks_delay != 0;
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		v->wakeup = p->until;
 }
 
 /* May the message, whose file was good, be used? */
 static void
-check(struct ctl *c, const struct message *m, int place, const struct stat *st)
+check(struct ctl *c, const struct message *m, const struct stat *st)
 {
-	if (m->nr > 0 && place != 0)
+	if (m->nr > 0 && st->st_mode == 0)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
@@ -679,11 +679,11 @@ static int
 enter(struct message *m, struct ctl *c, const struct stat *st,
     const struct past *p)
 {
-	const struct vertex *v = msg_first(m);
+	const struct vertex *v = msg_first_vertex(m);
 	unsigned hosts = 0;
 
-	msg_count_in(m, v == NULL ? NULL : v->thread->chan);
-	for (; v != NULL; v = msg_next(v))
+	msg_set_channel(m, v == NULL ? NULL : v->thread->chan);
+	for (; v != NULL; v = msg_next_vertex(v))
 		hosts++;
 	if (q_add_message(m) < 0)
 		return -1;
@@ -693,12 +693,12 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 	ctl_close_kept();	/* of an earlier one of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
-	    msg_from(c));
+	    msg_log_sender(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", ctl_msg(m->name));
 	if (m->verbose)
-		spool_verbose(m->name, "scheduler processing");
+		spool_log_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
 		q.largest = m;
 	obey_requests(m, p->seen);
@@ -711,7 +711,7 @@ trigger(struct ctl *c)
 {
 	ctl_seek(c, 0);
 	while (ctl_next_trigger(c)) {
-		th_trigger(c->host);
+		th_trigger_host(c->host);
 		if (q.stubs.n > 0 &&
 		    add_request(ASK_FLUSH, NULL, c->host) < 0)
 			log_err("trigger host=%s no memory: forgotten mail "
@@ -729,19 +729,18 @@ read_file(struct ctl *c, struct past *p)
 	struct vertex *v;
 	struct thread *t;
 	struct stat st;
-	int place = -1;
 
 	memset(&st, 0, sizeof(st));
 	m = read_all(c);
 	/* an agent that has a lock finds its files where they were */
-	if (!c->later && (place = spool_place(c->name, &st)) < 0)
+	if (!c->later && spool_place_files(c->name, &st) < 0)
 		not_now(c, "it cannot be moved to its directory");
-	if (place >= 0 && !p->known && spool_was_offered(c->name, st.st_ctime))
+	if (!c->later && !p->known && spool_was_offered(c->name, st.st_ctime))
 		p->known = 1;
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
 		describe(m, c, &st, p);
-		check(c, m, place, &st);
+		check(c, m, &st);
 	}
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -755,9 +754,9 @@ read_file(struct ctl *c, struct past *p)
 	}
 	if (c->why == NULL)
 		trigger(c);
-	while (m != NULL && (v = msg_first(m)) != NULL) {
+	while (m != NULL && (v = msg_first_vertex(m)) != NULL) {
 		t = v->thread;
-		msg_vertex_free(v);
+		msg_free_vertex(v);
 		th_update(t);
 	}
 	if (m != NULL)
@@ -814,7 +813,7 @@ in_fetch(const char *base)
 	const struct stub *s;
 	int opened;
 
-	if (spool_where(base, name) < 0 || message_named(name) != NULL)
+	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
 	if (is_full())
 		make_room();	/* if there is none, it is one more */
@@ -881,7 +880,7 @@ static int
 may_load(const char *name)
 {
 	return message_named(name) == NULL && stub_named(name) == NULL &&
-	    spool_may_load(name, is_full());
+	    spool_can_load(name, is_full());
 }
 
 /* Sets step.name to the next new file: 1; 0 when there is none, or it was not
@@ -893,7 +892,7 @@ find_new(void)
 
 	if (*name != '\0')
 		return 1;
-	while (step.entries > 0 && spool_next(name)) {
+	while (step.entries > 0 && spool_next_file(name)) {
 		step.entries--;
 		if (may_load(name))
 			return 1;
@@ -920,11 +919,12 @@ poorest(void)
 static const struct stub *
 first_due(void)
 {
-	struct timer *t = heap_wait(&q.later) > 0 ? NULL : heap_first(&q.later);
+	struct timer *t = heap_wait(&q.due_stubs) > 0 ? NULL :
+	    heap_first(&q.due_stubs);
 	struct chan *c = poorest();
 
 	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
-	    c->ready.v[0].when < heap_when(&q.later, t)))
+	    c->ready.v[0].when < heap_when(&q.due_stubs, t)))
 		t = heap_first(&c->ready);
 	return t == NULL ? NULL : OWNER(struct stub, due, t);
 }
@@ -1044,7 +1044,7 @@ in_load(void)
 double
 in_prep(fd_set *in, int *max)
 {
-	double wait = step.paused - now.mono, later = heap_wait(&q.later);
+	double wait = step.paused - now.mono, later = heap_wait(&q.due_stubs);
 
 	if (wait > 0)
 		return wait;

@@ -36,7 +36,7 @@
 /* ---- the message ------------------------------------------------------ */
 
 struct message *
-msg_find(unsigned long num, const struct message *after)
+msg_find_number(unsigned long num, const struct message *after)
 {
 	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
 	    hash_next(&after->link);
@@ -45,7 +45,7 @@ msg_find(unsigned long num, const struct message *after)
 }
 
 void
-msg_count_in(struct message *m, struct chan *c)
+msg_set_channel(struct message *m, struct chan *c)
 {
 	if (m->chan != NULL)
 		m->chan->msgs--;
@@ -60,7 +60,7 @@ msg_count_in(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
-	unsigned round;		/* of reason_all, in which it was seen last */
+	unsigned round;		/* of reason_join, in which it was seen last */
 	char	s[48];		/* the text; it may be longer */
 };
 
@@ -129,7 +129,7 @@ reason_set(struct rcpt *rcpt, const char *text)
 }
 
 void
-reason_all(const struct vertex *v, struct text *t)
+reason_join(const struct vertex *v, struct text *t)
 {
 	static const char more[] = "; ...";
 	static unsigned round;
@@ -154,7 +154,7 @@ reason_all(const struct vertex *v, struct text *t)
 #define NO_WARNING	15	/* warned: no recipient has a delay field */
 
 struct vertex *
-msg_vertex(struct message *m, struct thread *t)
+msg_new_vertex(struct message *m, struct thread *t)
 {
 	struct vertex *v = &m->first;
 
@@ -183,7 +183,7 @@ count(struct vertex *v, int more)
 }
 
 void
-msg_done(struct vertex *v, struct rcpt *r, int state)
+msg_finish_rcpt(struct vertex *v, struct rcpt *r, int state)
 {
 	r->state = state;
 	reason_free(r);
@@ -191,7 +191,7 @@ msg_done(struct vertex *v, struct rcpt *r, int state)
 }
 
 void
-msg_vertex_over(struct vertex *v)
+msg_end_vertex(struct vertex *v)
 {
 	count(v, -(int)v->left);
 	v->thread = NULL;
@@ -199,13 +199,13 @@ msg_vertex_over(struct vertex *v)
 }
 
 void
-msg_vertex_free(struct vertex *v)
+msg_free_vertex(struct vertex *v)
 {
 	struct message *m = v->msg;
 	unsigned i;
 
 	if (v->thread != NULL)
-		msg_vertex_over(v);
+		msg_end_vertex(v);
 	for (i = 0; i < v->nr; i++)
 		reason_free(&v->r[i]);
 	REMOVE(m->vertices, v, other, before);
@@ -218,7 +218,7 @@ msg_vertex_free(struct vertex *v)
 }
 
 struct rcpt *
-msg_rcpt(const struct vertex *v, unsigned long off)
+msg_find_rcpt(const struct vertex *v, unsigned long off)
 {
 	unsigned lo = 0, hi = v->nr, mid;
 
@@ -234,7 +234,7 @@ msg_rcpt(const struct vertex *v, unsigned long off)
 
 /* The size of an array is a power of two. */
 int
-msg_add(struct vertex *v, unsigned long off)
+msg_add_rcpt(struct vertex *v, unsigned long off)
 {
 	unsigned n = v->nr;
 	struct rcpt *r = v->r;
@@ -258,7 +258,7 @@ msg_add(struct vertex *v, unsigned long off)
 }
 
 void
-msg_narrow(struct vertex *v)
+msg_drop_finished(struct vertex *v)
 {
 	unsigned i, n = 0, size = 2;
 	struct rcpt *r;
@@ -278,8 +278,8 @@ void
 msg_free(struct message *m)
 {
 	while (m->vertices != NULL)
-		msg_vertex_free(m->vertices);
-	msg_count_in(m, NULL);
+		msg_free_vertex(m->vertices);
+	msg_set_channel(m, NULL);
 	free(m);
 }
 
@@ -352,7 +352,7 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 }
 
 const char *
-msg_from(const struct ctl *c)
+msg_log_sender(const struct ctl *c)
 {
 	static char words[1000];
 	struct text t;
@@ -366,7 +366,7 @@ msg_from(const struct ctl *c)
 }
 
 void
-msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 {
 	if (*reason == '\0' || reason_set(r, reason) == 0)
 		return;
@@ -381,7 +381,7 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 static int stat_fd = -1;
 
 int
-msg_statlog(void)
+msg_open_statlog(void)
 {
 	if (opt.statlog == NULL || fd_append(&stat_fd, opt.statlog) == 0)
 		return 0;
@@ -450,7 +450,7 @@ dsn_text(const char *s)
 }
 
 void
-msg_log(const struct vertex *v, unsigned long off, int failed,
+msg_log_finished(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *message)
 {
 	const struct thread *t = v->thread;
@@ -521,7 +521,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 	if (n == v->left)
 		return;
 	text_init(&why, said, sizeof(said));
-	reason_all(v, &why);
+	reason_join(v, &why);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
 	    "more=%u %s", msg_id(v->msg), v->thread->ring->chan->name,
 	    v->thread->host, (unsigned)v->tries, v->left, next, v->left - n,

@@ -1,7 +1,8 @@
 /*
  * modules.h - the functions of each module of the daemon, lowest first.
  *
- * A module calls only those above it on this page (t/layers.t).  scheduler.h
+ * A module calls only modules above it on this page (t/layers.t).  Functions
+ * return 0, or -1 with errno, unless their comment says otherwise.  scheduler.h
  * includes this file at its end; no .c file includes it directly.
  */
 #ifndef MODULES_H
@@ -11,92 +12,95 @@
  * spool.c - the directories of the post office
  * ====================================================================== */
 
-/* Makes and checks the directories and changes to transport/: 0, or the exit
- * code after logging the reason.  look: makes nothing, and only checks the
- * directories that exist, if root or their owner calls. */
+/* Makes and checks the directories and changes to transport/.  With look it
+ * makes nothing, and checks the directories that exist, if root or their owner
+ * runs it.  Returns 0, or the exit code after logging the reason. */
 int	spool_setup(int look);
-/* The next entry that may be a control file, as a path below transport/: 1, or
- * 0 when there is none now.  Names from datagrams come first; the scan goes on
- * where it was, and sets q.scanned.
- * spool_note_changes: notes changed directories, once in each pass.
- * spool_prep adds the socket for datagrams; *max is the largest descriptor so
- * far: seconds until spool_next may find an entry. */
-int	spool_next(char *name);
+/* Finds the next entry that may be a control file, as a path below transport/:
+ * names from datagrams first, then those of the scan.  Returns 1, or 0 if there
+ * is none now.  Sets q.scanned. */
+int	spool_next_file(char *name);
+/* Looks which directories have changed, once in each pass. */
 void	spool_note_changes(void);
+/* Adds the socket for datagrams; *max is the largest descriptor so far.
+ * Returns the seconds until spool_next_file may find an entry. */
 double	spool_prep(fd_set *in, int *max);
-/* The control file is forgotten until then, mono: its directory is read again
- * for it. */
-void	spool_again(const char *name, double when);
-/* Was the message, whose file has this time of status change, offered by a scan
- * of its directory before? */
+/* Has the directory of the control file read again at that time, mono. */
+void	spool_reread_at(const char *name, double when);
+/* Returns 1 if a complete scan has found the message before; changed is the
+ * time of status change of its message file. */
 int	spool_was_offered(const char *name, long changed);
-/* May it be loaded?  Not if it is a forgotten file whose directory is not due
- * yet, and not (look) if it is no regular file. */
-int	spool_may_load(const char *name, int look);
-/* Where below transport/ the file with this name is: 0, or -1. */
-int	spool_where(const char *base, char *name);
-/* Puts a new control file and its message file into their hash directory
- * (changes name) and looks at the message file.  0; -1: not now, try again
- * later; 1: there is no message file. */
-int	spool_place(char *name, struct stat *message);
-/* Removes both files, message first: 0 or -1. */
+/* Returns 1 if the file may be loaded, 0 for a forgotten file whose directory
+ * is not due yet and, with look, for anything but a regular file. */
+int	spool_can_load(const char *name, int look);
+/* Sets name to the path, below transport/, of the control file with this base
+ * name: 0, or -1. */
+int	spool_find_file(const char *base, char *name);
+/* Moves a new control file and its message file into their hash directory and
+ * changes name.  Sets *message, with st_mode 0 if there is no message file.
+ * Returns 0, or -1 if the files have to be tried again later. */
+int	spool_place_files(char *name, struct stat *message);
+/* Removes both files, the message file first: 0 or -1. */
 int	spool_remove(const char *name);
-/* Was the control file removed by another program? */
-int	spool_gone(const char *name);
-/* Moves both files to postman/: 0, or -1 when they cannot be moved.  A double
- * bounce gets its mark. */
+/* Returns 1 if the control file does not exist any more. */
+int	spool_is_gone(const char *name);
+/* Moves both files to postman/, with a mark for a double bounce: 0 or -1. */
 int	spool_set_aside(const char *name, int bounce, const char *why);
-/* One line into the message's verbose log, when it has a usable one. */
-void	spool_verbose(const char *name, const char *line);
-/* Opens the socket for datagrams "NEW name", in place of the one before; NULL,
- * or built without sockets: none. */
+/* Writes a line to the verbose log of the message, if it has one. */
+void	spool_log_verbose(const char *name, const char *line);
+/* Opens the socket for datagrams "NEW name" instead of the former one.  NULL
+ * closes it. */
 void	spool_listen(const char *path);
 
 /* ======================================================================
  * feedback.c - the rules of a destination: windows, rates, waits
  * ====================================================================== */
 
-/* A good or bad report; jobs whose agent died are not reported.  all: the host
- * accepts no mail at all now, so a destination with maxthr=1 is dead.  If the
- * window is 0 afterwards, the caller calls th_sleep. */
-void	fb_good(struct thread *);
-void	fb_bad(struct thread *, int all);
-void	fb_lift(struct thread *);	/* its dead time ends */
-/* How many more agents it may have, without regard to its rate; 0 when it is
- * dead.  busy: agents that work for it. */
-long	fb_room(const struct thread *, long busy);
-/* Seconds until the rate allows a delivery to start; 0: now. */
-double	fb_wait(const struct thread *);
-void	fb_started(struct thread *);	/* a delivery starts now */
+/* Counts a good or bad report on the destination.  all: the host accepts no
+ * mail at all now, so a destination with maxthr=1 is dead.  After a window of 0
+ * the caller calls th_sleep. */
+void	fb_report_good(struct thread *);
+void	fb_report_bad(struct thread *, int all);
+/* Ends the dead time of the destination. */
+void	fb_revive(struct thread *);
+/* Returns how many agents the destination may have beyond the busy ones, by its
+ * window; 0 if it is dead. */
+long	fb_agents_left(const struct thread *, long busy);
+/* Returns the seconds until the rate allows a delivery to start, or 0. */
+double	fb_rate_wait(const struct thread *);
+/* Uses the next slot of the rate, as a delivery starts. */
+void	fb_use_slot(struct thread *);
 
-/* Seconds until the next try, at least 1.  *step is the place in the list
- * and is moved on.  tries, from 1, is how often it was deferred; wall is for
- * the alignment, 0: without it. */
-long	retry_wait(const struct setting *, unsigned short *step,
+/* Returns the seconds until the next try, at least 1, and sets *index to the
+ * following factor in the retry list.  tries, from 1, counts deferrals; wall is
+ * the time for the alignment, 0 for none. */
+long	retry_next_wait(const struct setting *, unsigned short *index,
 	    unsigned tries, time_t wall);
-/* The wait for the largest factor of the list, seconds, at least 1. */
-long	retry_longest(const struct setting *);
-/* The place in the list for a vertex that is age seconds old. */
-unsigned short retry_step(const struct setting *, long age);
+/* Returns the seconds of the longest wait of the retry list, at least 1. */
+long	retry_longest_wait(const struct setting *);
+/* Returns the index in the retry list for a vertex that is age seconds old. */
+unsigned short retry_index_at_age(const struct setting *, long age);
 
 /* ======================================================================
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file, and the PARAMs that the file of -Z has.  Every error is given
- * to say as one line "file:line: keyword: reason" without a newline; NULL when
- * there was any, with EAGAIN if all of them may pass. */
-struct config *cf_load(const char *file, void (*say)(const char *));
+/* Reads the file, and the PARAMs in the file of -Z.  Calls say for every error,
+ * with a line "file:line: keyword: reason" without a newline.  Returns NULL if
+ * there was an error, with errno EAGAIN if all errors may pass. */
+struct config *cf_read_file(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
-/* The settings for the address: clauses in order, later values override, the
- * first command ends the search (seed 22.1).  The conf belongs to the config;
- * NULL without memory.  Its command is NULL when no clause with one matched. */
+/* Returns the conf of the address, which belongs to the config: clauses in
+ * order, later values override, the first command ends the search (seed 22.1).
+ * Its command is NULL if no clause with one matches.  Returns NULL without
+ * memory. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
-const char *cf_var(const char *name);	/* value of ${NAME}; NULL: unknown */
+/* Returns the value of ${NAME}, or NULL. */
+const char *cf_get_var(const char *name);
 
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
- * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
- * text. */
+ * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on the
+ * value is a text. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
 	    T_PATH, T_FILE, T_HOST };
@@ -104,7 +108,8 @@ enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
 	enum type type;
-	size_t	at, size;	/* of the member of struct setting or config */
+	size_t	at, size;	/* bytes, of the member of struct setting or
+				 * config */
 	long	min, max;
 	const char *def;	/* the default, or NULL */
 };
@@ -115,64 +120,70 @@ extern const struct keyword cf_keywords[];	/* of clauses */
  * held.c - the list of holds
  * ====================================================================== */
 
-/* Reads the list at start-up, without holds on messages that are gone: 0 or -1.
- */
-int	held_load(void);
-/* The pattern of the hold on this address, valid until its release; or NULL. */
-const char *held_address(const char *channel, const char *host);
-/* The hold with this pattern, or on the message with this name; NULL: there is
- * none. */
-const struct hold *held_find(int address, const char *text);
-/* Sets (on) or releases a hold, on addresses or on a message: 0; 1 when it is
- * so already; -1 with errno and unchanged when it cannot be written to disk. */
+/* Reads the list at the start, but for holds on messages that do not exist any
+ * more: 0 or -1. */
+int	held_read_file(void);
+/* Returns the pattern of a hold on this address, valid until its release, or
+ * NULL. */
+const char *held_match_address(const char *channel, const char *host);
+/* Returns the hold with this pattern, or on the message with this name, or
+ * NULL. */
+const struct hold *held_get(int address, const char *text);
+/* Sets (on) or releases a hold on addresses or on a message: 0, or -1 with the
+ * list unchanged if it cannot be written to disk. */
 int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
  * message.c - messages in core
  * ====================================================================== */
 
-/* The first message in core with this number, or the next one behind that;
- * NULL: there is none. */
-struct message *msg_find(unsigned long num, const struct message *after);
-/* The message counts for this channel, NULL: for none. */
-void	msg_count_in(struct message *, struct chan *);
-/* Its vertices, one after the other; NULL at the end. */
-#define msg_first(m) ((m)->vertices)
-#define msg_next(v) ((v)->other)
+/* Returns the first message in core with this number, or the one that follows
+ * after, or NULL. */
+struct message *msg_find_number(unsigned long num,
+	    const struct message *after);
+/* Lets the channel, or none (NULL), count the message. */
+void	msg_set_channel(struct message *, struct chan *);
+/* Walk over the vertices of a message; NULL at the end. */
+#define msg_first_vertex(m) ((m)->vertices)
+#define msg_next_vertex(v) ((v)->other)
 /* Makes a NEW vertex of the message, without recipients and on no list of the
- * thread: NULL without memory.  msg_vertex_over: one that is on no list is
- * DONE.  msg_vertex_free: frees one that is on no list. */
-struct vertex *msg_vertex(struct message *, struct thread *);
-void	msg_vertex_over(struct vertex *);
-void	msg_vertex_free(struct vertex *);
-/* Adds a recipient behind all others; off is the offset of its line: 0, or -1
- * without memory. */
-int	msg_add(struct vertex *, unsigned long off);
-/* Its recipient whose line is at off, or NULL. */
-struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
-/* The recipient of the vertex is finished: RC_OK or RC_FAILED. */
-void	msg_done(struct vertex *, struct rcpt *, int state);
-void	msg_narrow(struct vertex *);	/* forgets the finished ones */
-void	msg_free(struct message *);	/* with all of that */
-/* Adds the different reasons of the vertex's recipients, parted by "; ", as
- * far as there is room. */
-void	reason_all(const struct vertex *, struct text *);
-/* The recipient of the vertex was deferred for this reason; "": none was given,
- * and it keeps the one before.  A text that core cannot keep is logged. */
-void	msg_reason(const struct vertex *, struct rcpt *, const char *);
-/* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
- * Good until the next call. */
+ * thread.  Returns NULL without memory. */
+struct vertex *msg_new_vertex(struct message *, struct thread *);
+/* Makes a vertex that is on no list DONE. */
+void	msg_end_vertex(struct vertex *);
+/* Frees a vertex that is on no list. */
+void	msg_free_vertex(struct vertex *);
+/* Appends a recipient, whose line is at off: 0, or -1 without memory. */
+int	msg_add_rcpt(struct vertex *, unsigned long off);
+/* Returns the recipient whose line is at off, or NULL. */
+struct rcpt *msg_find_rcpt(const struct vertex *, unsigned long off);
+/* Finishes the recipient of the vertex, with the state RC_OK or RC_FAILED. */
+void	msg_finish_rcpt(struct vertex *, struct rcpt *, int state);
+/* Frees the finished recipients of the vertex. */
+void	msg_drop_finished(struct vertex *);
+/* Frees the message with its vertices. */
+void	msg_free(struct message *);
+/* Appends the different reasons of the vertex's recipients, separated by "; ",
+ * as far as there is room. */
+void	reason_join(const struct vertex *, struct text *);
+/* Sets the reason for which the recipient was deferred; with "" the former
+ * reason stays.  Logs a text that core has no room for. */
+void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
+/* Returns "NAME id=ID" for the log, escaped, as ctl_msg but by the times in
+ * core.  Valid until the next call. */
 const char *msg_id(const struct message *);
-int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
-/* Logs that the recipient at off is finished, and writes its line of -l; off 0:
- * a DSN.  message NULL: an operator deleted it, and it gets no line of -l. */
-void	msg_log(const struct vertex *, unsigned long off, int failed,
+/* Opens the file of -l anew: 0 or -1. */
+int	msg_open_statlog(void);
+/* Logs that the recipient at off is finished, and writes its line of -l.  off 0
+ * stands for a DSN.  message NULL: an operator has deleted the recipient, which
+ * gets no line of -l. */
+void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
-/* The sender and the Message-ID for the log, after the file was read: escaped;
- * "" when PARAMlogaddresses is off. */
-const char *msg_from(const struct ctl *);
+/* Returns the sender and the Message-ID for the log, escaped, when the file was
+ * read; "" if PARAMlogaddresses is off. */
+const char *msg_log_sender(const struct ctl *);
 /* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
- * each of its recipients, up to a bound, and one for the rest.  relay is the
+ * each of its first recipients, and one line for all others.  relay is the
  * other host, or "". */
 void	msg_log_deferred(const struct vertex *, long wakeup,
 	    const char *relay);
@@ -181,98 +192,107 @@ void	msg_log_deferred(const struct vertex *, long wakeup,
  * order.c - chooses the vertex that goes next
  * ====================================================================== */
 
-void	list_add(struct list *, struct vertex *);	/* at the end */
-void	list_del(struct list *, struct vertex *);
+void	list_append(struct list *, struct vertex *);
+void	list_remove(struct list *, struct vertex *);
 
-/* Sorts the READY vertices of a thread as its clause says, if enough of them
- * are new. */
-void	order_run(struct thread *);
-/* Removes a READY vertex from its list; chosen: as an agent gets it. */
-void	order_take(struct vertex *, int chosen);
-/* order_ready: a vertex of the thread has become READY.  order_open: the thread
- * may take agents now, or no longer. */
-void	order_ready(struct thread *, struct vertex *);
-void	order_open(struct thread *, int open);
-/* The vertex of the ring that goes next, or NULL; it stays where it is until
- * it is taken.  And whether there is any: of a thread with a turn, or of a
- * job. */
-struct vertex *order_next(struct ring *);
-#define order_waits(r) \
+/* Sorts the READY vertices of a thread by the order of its clause, if enough of
+ * them are new. */
+void	order_sort_thread(struct thread *);
+/* Puts a vertex of the thread that has become READY on its list. */
+void	order_enqueue(struct thread *, struct vertex *);
+/* Takes a READY vertex off its list; chosen: an agent gets it. */
+void	order_dequeue(struct vertex *, int chosen);
+/* Sets whether the thread may take agents. */
+void	order_set_open(struct thread *, int open);
+/* Returns the vertex of the ring that goes next, which stays on its list, or
+ * NULL. */
+struct vertex *order_next_vertex(struct ring *);
+/* 1 if a thread with a turn or a job may have a vertex that can go. */
+#define order_has_work(r) \
 	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->jobs.n > 0))
-/* May a message have one agent more, when so many are free?  (seed: Finch) */
-int	order_allowed(const struct message *, long nfree);
-/* The message of the vertex is at its share: blocks the vertex, in the
- * preemptive order the whole job, until the message may have more agents: 0, or
- * -1 without memory.  The caller calls th_update. */
-int	order_block(struct vertex *);
-int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
-/* Unblocks the job with the fewest agents if its message may have more, when
- * nfree are free: a vertex of it, for whose thread the caller calls th_update;
- * or NULL. */
-struct vertex *order_unblock(struct ring *, long nfree);
-/* The message has so many more agents. */
-void	order_share(struct message *, int more);
-void	order_forget(struct message *);		/* frees its jobs */
+/* Returns 1 if the message may have one agent more, while nfree agents are
+ * free (seed: Finch). */
+int	order_is_below_share(const struct message *, long nfree);
+/* Blocks a vertex whose message is at its share, in the preemptive order the
+ * whole job, until the message may have more agents: 0, or -1 without memory.
+ * The caller calls th_update. */
+int	order_block_vertex(struct vertex *);
+/* Returns 1 if the vertex is blocked. */
+int	order_is_blocked(const struct vertex *);
+/* Unblocks the job with the fewest agents if its message may have more, while
+ * nfree agents are free.  Returns a vertex of the job, for whose thread the
+ * caller calls th_update, or NULL. */
+struct vertex *order_unblock_job(struct ring *, long nfree);
+/* Counts more agents, 1 or -1, that work for the message. */
+void	order_count_agents(struct message *, int more);
+void	order_free_jobs(struct message *);
 
 /* ======================================================================
  * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
-/* Uses another configuration, or the first: all threads get its rings. */
-void	th_reload(struct config *);
-void	th_sweep(void);	/* empty threads become unused; frees old rings */
-/* Is the ring of a configuration that was replaced? */
+/* Replaces the configuration, and moves all threads to rings of the new one. */
+void	th_use_config(struct config *);
+/* Makes empty threads unused, and frees old rings. */
+void	th_sweep(void);
+/* 1 if the ring is one of a replaced configuration. */
 #define ring_is_old(r)	((r)->conf->config != q.config)
-struct chan *th_chan(const char *name);		/* NULL without memory */
-/* The thread of an address, in use or not; NULL: there is none. */
-struct thread *th_find(const struct chan *, const char *host, unsigned box);
-/* The thread of an address, with box not 0 that of one mailbox there; made when
- * there is none, and in use from now on.  NULL without memory, and without a
- * channel. */
+/* Returns the channel, made if it is new; NULL without memory. */
+struct chan *th_get_channel(const char *name);
+/* Returns the thread of an address, used or unused, or NULL. */
+struct thread *th_lookup(const struct chan *, const char *host, unsigned box);
+/* Returns the thread of an address or, with box not 0, of one mailbox there,
+ * made if it is new, and puts it into use.  NULL without memory or channel. */
 struct thread *th_get(struct chan *, const char *host, unsigned box);
-/* Is its host "-", where mailboxes are the destinations? */
+/* 1 if the host is "-", where each mailbox is a destination. */
 #define th_is_local(t)	(strcmp((t)->host, "-") == 0)
-#define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
-/* READY vertices of the thread, wherever they stand. */
+/* 1 if the thread is of the channel dsn. */
+#define th_is_dsn(t)	((t)->ring->conf->dsn)
+/* READY vertices of the thread, on its list and on offer. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
-/* Why the vertex cannot go now, or WHY_NOT; *until: the end of its wait, mono;
- * 0 or past: it has no time. */
+/* Returns why the vertex cannot go now, or WHY_NOT, and sets *until to the end
+ * of its wait, mono; 0 or past if no time is known. */
 enum why th_why(const struct vertex *, double *until);
-/* Computes its timer and its turn again, after a change; the sweep gets it if
- * it is empty. */
+/* Computes the timer and the turn of the thread after a change.  An empty
+ * thread is left to the sweep. */
 void	th_update(struct thread *);
-/* Reports or a failed start show that the host is dead: it is so for the next
- * wait of its retry list. */
+/* Makes the destination dead for the next wait of its retry list, after reports
+ * or a failed start. */
 void	th_sleep(struct thread *);
-/* A job has ended, with these reports on its host (HOST_ bits).  The caller
+/* Counts what a job that has ended says of its host, HOST_ bits.  The caller
  * calls th_update. */
-void	th_feedback(struct thread *, int host);
-void	th_due(struct thread *);	/* its timer is due */
-/* Makes the vertices for the host due, of queueonly threads too, and ends its
- * dead time; vertices that the current run has deferred stay in WAIT. */
-void	th_trigger(const char *host);
-/* The same for all vertices of a thread (NULL), or for one that is READY or in
- * WAIT; limits and holds stay. */
+void	th_report_host(struct thread *, int host);
+/* Acts on the timer of the thread, which is due. */
+void	th_run_timer(struct thread *);
+/* Obeys a T line: makes the vertices for the host due, of queueonly threads
+ * too, and ends its dead time.  Vertices that the current run has deferred stay
+ * in WAIT. */
+void	th_trigger_host(const char *host);
+/* Makes all vertices of the thread due (one is NULL), or one vertex that is
+ * READY or in WAIT.  Limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list, to end it.  The caller calls
+/* Takes a vertex that no agent has off its list.  The caller calls
  * th_update. */
-void	th_out(struct vertex *);
-/* Makes the vertex HELD, on no list; or else WAIT until wakeup, mono; or READY
- * if that is past. */
-void	th_put(struct vertex *, int held, double wakeup);
-/* Checks again whether its address is held: 1 when a hold ended. */
-int	th_rehold(struct thread *);
-void	th_leave(struct ta *);	/* the agent leaves its thread */
-/* The agent has sent its first #hungry. */
-void	th_started(struct ta *);
-/* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
- * its thread, if it is at none. */
-void	th_give(struct ta *, struct vertex *);
-/* The vertex of its thread that the agent, which is at work there, may have as
- * a further job; NULL: it may have none. */
-struct vertex *th_next(const struct ta *);
-void	th_unfed(struct vertex *);		/* no agent has it any more */
-/* Makes *slot a copy of the text: the reason of a host or a ring. */
+void	th_dequeue(struct vertex *);
+/* Puts the vertex into another state: HELD; or WAIT until wakeup, mono; or
+ * READY, if wakeup is past. */
+void	th_requeue(struct vertex *, int held, double wakeup);
+/* Looks up the hold on the address of the thread.  Returns 1 if a hold has
+ * ended. */
+int	th_update_hold(struct thread *);
+/* Takes the agent off the thread for which it worked. */
+void	th_detach_agent(struct ta *);
+/* Notes the first #hungry of the agent. */
+void	th_agent_started(struct ta *);
+/* Appends a READY vertex to the jobs of the agent, which begins to work on the
+ * thread, unless it does so already. */
+void	th_feed(struct ta *, struct vertex *);
+/* Returns the vertex that the agent may have as a further job of its thread, or
+ * NULL. */
+struct vertex *th_next_job(const struct ta *);
+/* Takes a FED vertex away from its agent. */
+void	th_unfeed(struct vertex *);
+/* Sets the reason of a host or a ring to a copy of the text. */
 void	reason_copy(char **slot, const char *);
 
 /* ======================================================================
@@ -281,11 +301,13 @@ void	reason_copy(char **slot, const char *);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files when one is due, or at once, if there is PARAMdestdb: reads
- * our file at a new path, writes changes, reads the files of other hosts, which
- * may make destinations dead.  Seconds until the next one. */
-double	dest_round(int at_once);
-void	dest_close(void);		/* writes our file at the end */
+/* Runs a round of files if it is due, or at once, with PARAMdestdb: reads our
+ * file if its path is new, writes changes, and reads the files of other hosts,
+ * by which destinations may be dead.  Returns the seconds until the next
+ * round. */
+double	dest_sync_files(int at_once);
+/* Writes our file at the end. */
+void	dest_save_file(void);
 
 /* ======================================================================
  * queue.c - messages: arrival, reports, expiry, DSNs and end

@@ -107,7 +107,7 @@ struct job {
 /* ---- lists ----------------------------------------------------------- */
 
 void
-list_add(struct list *l, struct vertex *v)
+list_append(struct list *l, struct vertex *v)
 {
 	APPEND(l->head, v, next, prev);
 	l->n++;
@@ -129,7 +129,7 @@ list_put(struct list *l, struct vertex *v, struct vertex *at)
 }
 
 void
-list_del(struct list *l, struct vertex *v)
+list_remove(struct list *l, struct vertex *v)
 {
 	REMOVE(l->head, v, next, prev);
 	v->next = v->prev = NULL;
@@ -406,7 +406,7 @@ key_of(const struct vertex *v)
 
 /* Puts the vertex on the list of its thread.  A vertex that was on offer stands
  * before all others, so its place is near the beginning; if its place is
- * neither there nor at the end, order_run has to sort the list. */
+ * neither there nor at the end, order_sort_thread has to sort the list. */
 static void
 wait_in_thread(struct vertex *v)
 {
@@ -416,7 +416,7 @@ wait_in_thread(struct vertex *v)
 	int i;
 
 	if (at == NULL || key_of(at->prev) < key) {
-		list_add(l, v);
+		list_append(l, v);
 		return;
 	}
 	for (i = 0; i < LOOK; i++, at = at->next)
@@ -425,13 +425,13 @@ wait_in_thread(struct vertex *v)
 			return;
 		}
 	v->thread->fresh++;
-	list_add(l, v);
+	list_append(l, v);
 }
 
 static void
 withdraw(struct job *j, struct vertex *v)
 {
-	list_del(&j->offer, v);
+	list_remove(&j->offer, v);
 	v->offered = 0;
 	set_open(v->thread, v->thread->open, -1);
 	place_job(j);
@@ -479,7 +479,7 @@ preempting(struct job *c)
 
 /* Its job no longer counts it as READY. */
 void
-order_take(struct vertex *v, int chosen)
+order_dequeue(struct vertex *v, int chosen)
 {
 	struct job *j = job_find(v);
 	long n = v->counted;
@@ -487,7 +487,7 @@ order_take(struct vertex *v, int chosen)
 	if (v->offered)
 		withdraw(j, v);
 	else
-		list_del(&v->thread->ready, v);
+		list_remove(&v->thread->ready, v);
 	if (j == NULL)
 		return;
 	j->chosen += n;
@@ -543,7 +543,7 @@ by_place(const void *a, const void *b)
  * so it is O(log n) a vertex; a small thread is always sorted.
  */
 void
-order_run(struct thread *t)
+order_sort_thread(struct thread *t)
 {
 	struct vertex **a, *v;
 	unsigned i, j, n = t->ready.n;
@@ -565,7 +565,7 @@ order_run(struct thread *t)
 		    by_age);
 	memset(&t->ready, 0, sizeof(t->ready));
 	for (i = 0; i < n; i++)
-		list_add(&t->ready, a[i]);
+		list_append(&t->ready, a[i]);
 	free(a);
 	t->fresh = 0;
 }
@@ -573,13 +573,13 @@ order_run(struct thread *t)
 /* ---- turns ----------------------------------------------------------- */
 
 void
-order_ready(struct thread *t, struct vertex *v)
+order_enqueue(struct thread *t, struct vertex *v)
 {
 	if (is_preempt(t->ring)) {
 		count_vertex(v);
 		wait_in_thread(v);
 	} else {
-		list_add(&t->ready, v);
+		list_append(&t->ready, v);
 		t->fresh++;
 	}
 }
@@ -590,7 +590,7 @@ static unsigned
 offers_wanted(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long room = fb_room(t, t->nta);
+	long room = fb_agents_left(t, t->nta);
 
 	return s->overfeed + s->backlog > 0 && room < LOOK ? room : LOOK;
 }
@@ -605,21 +605,21 @@ offer(struct thread *t, int open)
 	set_open(t, open, 0);
 	if (t->noffer >= n)
 		return;
-	order_run(t);
+	order_sort_thread(t);
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
 		j = count_vertex(v);
 		if (j == NULL)
 			return;		/* another time */
-		list_del(&t->ready, v);
+		list_remove(&t->ready, v);
 		v->offered = 1;
-		list_add(&j->offer, v);
+		list_append(&j->offer, v);
 		set_open(t, open, 1);
 		place_job(j);
 	}
 }
 
 void
-order_open(struct thread *t, int open)
+order_set_open(struct thread *t, int open)
 {
 	struct ring *r = t->ring;
 
@@ -651,7 +651,7 @@ next_by_job(struct ring *r)
 }
 
 struct vertex *
-order_next(struct ring *r)
+order_next_vertex(struct ring *r)
 {
 	struct timer *first = heap_first(&r->ready);
 	struct thread *t;
@@ -665,14 +665,14 @@ order_next(struct ring *r)
 		first = r->ready.v[rnd(r->ready.n)].timer;
 	t = OWNER(struct thread, turn, first);
 	if (t->nta == 0)	/* its run begins */
-		order_run(t);
+		order_sort_thread(t);
 	return t->ready.head;
 }
 
 /* ---- the share of a message ------------------------------------------ */
 
 int
-order_allowed(const struct message *m, long nfree)
+order_is_below_share(const struct message *m, long nfree)
 {
 	const struct config *c = q.config;
 
@@ -681,7 +681,7 @@ order_allowed(const struct message *m, long nfree)
 }
 
 int
-order_block(struct vertex *v)
+order_block_vertex(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
 	struct job *j = job_get(v);
@@ -689,8 +689,8 @@ order_block(struct vertex *v)
 	if (j == NULL)
 		return -1;
 	if (!v->offered) {
-		list_del(&v->thread->ready, v);
-		list_add(&j->offer, v);
+		list_remove(&v->thread->ready, v);
+		list_append(&j->offer, v);
 		v->offered = 1;
 		set_open(v->thread, v->thread->open, 1);
 	}
@@ -700,7 +700,7 @@ order_block(struct vertex *v)
 }
 
 int
-order_blocked(const struct vertex *v)
+order_is_blocked(const struct vertex *v)
 {
 	const struct job *j = job_find(v);
 
@@ -709,7 +709,7 @@ order_blocked(const struct vertex *v)
 }
 
 struct vertex *
-order_unblock(struct ring *r, long nfree)
+order_unblock_job(struct ring *r, long nfree)
 {
 	struct timer *t = heap_first(&r->shares);
 	struct vertex *v;
@@ -718,7 +718,7 @@ order_unblock(struct ring *r, long nfree)
 	if (t == NULL)
 		return NULL;
 	j = OWNER(struct job, share, t);
-	if (!order_allowed(j->msg, nfree))
+	if (!order_is_below_share(j->msg, nfree))
 		return NULL;
 	v = j->offer.head;
 	if (is_preempt(r)) {
@@ -734,7 +734,7 @@ order_unblock(struct ring *r, long nfree)
 }
 
 void
-order_share(struct message *m, int more)
+order_count_agents(struct message *m, int more)
 {
 	struct job *j;
 
@@ -745,7 +745,7 @@ order_share(struct message *m, int more)
 }
 
 void
-order_forget(struct message *m)
+order_free_jobs(struct message *m)
 {
 	struct vertex *v;
 	struct job *j;
@@ -753,7 +753,7 @@ order_forget(struct message *m)
 	while ((j = m->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
 			withdraw(j, v);
-			list_add(&v->thread->ready, v);
+			list_append(&v->thread->ready, v);
 		}
 		job_free(j);
 	}

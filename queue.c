@@ -90,8 +90,8 @@ static void
 advance_timer(struct message *m, double at)
 {
 	if (at < NEVER && (m->due.pos == 0 ||
-	    at < heap_when(&q.expire, &m->due)))
-		heap_set(&q.expire, &m->due, at);
+	    at < heap_when(&q.due_messages, &m->due)))
+		heap_set(&q.due_messages, &m->due, at);
 }
 
 /* ---- recipients on disk ----------------------------------------------- */
@@ -114,7 +114,7 @@ write_tags(struct vertex *v)
 			bad = -1;
 	}
 	if (bad == 0)
-		msg_narrow(v);
+		msg_drop_finished(v);
 	return bad;
 }
 
@@ -124,15 +124,15 @@ write_tags(struct vertex *v)
 static int
 write_all_tags(struct message *m)
 {
-	struct vertex *v = m->untagged ? msg_first(m) : NULL;
+	struct vertex *v = m->untagged ? msg_first_vertex(m) : NULL;
 
 	m->untagged = 0;
-	for (; v != NULL; v = msg_next(v))
+	for (; v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_FED && write_tags(v) < 0)
 			m->untagged = 1;
 		else if (v->state == V_HELD && !m->held &&
 		    v->cancel == CANCEL_NONE)
-			th_put(v, 0, v->wakeup);
+			th_requeue(v, 0, v->wakeup);
 	return m->untagged ? -1 : 0;
 }
 
@@ -178,12 +178,12 @@ end_vertex(struct vertex *v)
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	th_out(v);
+	th_dequeue(v);
 	if (m->end == END_DROP || m->end == END_GONE)
 		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
-	msg_vertex_over(v);
+	msg_end_vertex(v);
 	v->next = dead;
 	dead = v;
 	th_update(t);
@@ -200,7 +200,8 @@ end_if_complete(struct message *m)
 
 	if (!drop && !q_has_only_dsns(m))
 		return;
-	for (v = msg_first(m); v != NULL && (drop || !m->over); v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL && (drop || !m->over);
+	    v = msg_next_vertex(v))
 		if (v->state != V_DONE && v->state != V_FED && (drop ||
 		    !is_delay(v)))
 			end_vertex(v);
@@ -229,13 +230,14 @@ queue_vertex(struct vertex *v)
 
 	m->left++;
 	m->ndsn += dsn;
-	if ((m->back || !q.loaded) && !dsn)
-		v->step = retry_step(s, msg_age(m));
-	if (t->ngood + t->nbad == 0 && t->tries == 0 && t->step < v->step)
-		t->step = v->step;
-	if (s->wakeuprestartonly && at <= now.mono && t->wake.pos != 0)
-		at = heap_when(&q.wake, &t->wake);
-	th_put(v, m->held, at);
+	if ((m->was_forgotten || !q.loaded) && !dsn)
+		v->retry_index = retry_index_at_age(s, msg_age(m));
+	if (t->ngood + t->nbad == 0 && t->tries == 0 &&
+	    t->retry_index < v->retry_index)
+		t->retry_index = v->retry_index;
+	if (s->wakeuprestartonly && at <= now.mono && t->due.pos != 0)
+		at = heap_when(&q.due_threads, &t->due);
+	th_requeue(v, m->held, at);
 }
 
 /* Makes the vertex for a DSN of this kind (see above), due at that time, mono,
@@ -247,15 +249,15 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 	struct vertex *v;
 	int delay = strcmp(what, "delay") == 0;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
-	t = th_get(th_chan("dsn"), what, 0);
-	v = t == NULL ? NULL : msg_vertex(m, t);
+	t = th_get(th_get_channel("dsn"), what, 0);
+	v = t == NULL ? NULL : msg_new_vertex(m, t);
 	if (v == NULL)
 		return -1;
-	msg_add(v, 0);		/* cannot fail: uses the vertex's own memory */
+	msg_add_rcpt(v, 0);	/* cannot fail: the memory is in the vertex */
 	v->wakeup = at;
 	queue_vertex(v);
 	return 0;
@@ -282,7 +284,7 @@ note_dsn_due(struct message *m)
 }
 
 /* Marks the recipient as finished in core; its tag is written elsewhere.
- * status and message are as in msg_log. */
+ * status and message are as in msg_log_finished. */
 static void
 finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
     const char *message)
@@ -290,19 +292,19 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 	struct message *m = v->msg;
 
 	q.rcpts_out += r->off != 0;
-	msg_done(v, r, state);
+	msg_finish_rcpt(v, r, state);
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		note_dsn_due(m);
-	msg_log(v, r->off, state == RC_FAILED, status, message);
+	msg_log_finished(v, r->off, state == RC_FAILED, status, message);
 }
 
 void
 q_drop_message(struct message *m, const char *why)
 {
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
-	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
+	m->end = spool_is_gone(m->name) ? END_GONE : END_DROP;
 	end_if_complete(m);
 }
 
@@ -311,7 +313,7 @@ q_drop_message(struct message *m, const char *why)
 static int
 drop_if_gone(struct message *m)
 {
-	if (!spool_gone(m->name))
+	if (!spool_is_gone(m->name))
 		return 0;
 	q_drop_message(m, "its control file was taken away");
 	return 1;
@@ -345,7 +347,8 @@ static int
 expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
 	const char *why = r->why != NULL ? r->why : has_host_died(v) ||
-	    (v->msg->back && v->thread->tries > 0) ? v->thread->reason : NULL;
+	    (v->msg->was_forgotten && v->thread->tries > 0) ?
+	    v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
 
@@ -432,7 +435,7 @@ end_if_due(struct vertex *v)
 	if (at > now.mono)
 		return at;
 	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
-	if (v->msg->back && first < v->msg->since + TRIED_AGAIN)
+	if (v->msg->was_forgotten && first < v->msg->since + TRIED_AGAIN)
 		first = v->msg->since + TRIED_AGAIN;
 	if (untried < first)
 		untried = first;
@@ -464,7 +467,8 @@ warning_age(const struct vertex *v)
 	if (v->state == V_DONE)
 		return LONG_MAX;
 	s = &v->thread->ring->conf->v;
-	return v->warned < s->reports.n && (s->delayreport || v->msg->asked) ?
+	return v->warned < s->reports.n &&
+	    (s->delayreport || v->msg->wants_delay) ?
 	    s->reports.at[v->warned] : LONG_MAX;
 }
 
@@ -477,7 +481,7 @@ q_next_warning(const struct message *m)
 	const struct vertex *v;
 	int fresh = 0;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		age = warning_age(v);
 		next = age < next ? age : next;
 		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
@@ -529,7 +533,7 @@ write_delay_lines(struct message *m)
 	char fields[60], why[3000];
 	int times;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (warning_age(v) > age)
 			continue;
 		s = &v->thread->ring->conf->v;
@@ -559,13 +563,14 @@ q_run_timer(struct message *m)
 	struct vertex *v;
 	double at, next = NEVER;
 
-	heap_del(&q.expire, &m->due);
+	heap_del(&q.due_messages, &m->due);
 	if (m->left == 0) {	/* its files could not be removed */
 		sweep_later(m);
 		return;
 	}
-	for (v = msg_first(m); v != NULL && (work > 0 || v->state != V_HELD ||
-	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL && (work > 0 ||
+	    v->state != V_HELD || v->cancel == CANCEL_NONE);
+	    v = msg_next_vertex(v)) {
 		at = v->state != V_DONE ? end_if_due(v) : NEVER;
 		next = at < next ? at : next;
 	}
@@ -604,26 +609,26 @@ q_add_message(struct message *m)
 	unsigned long num = name_num(m->name);
 	struct vertex *v;
 
-	if (heap_reserve(&q.expire, q.messages.n + 1) < 0)
+	if (heap_reserve(&q.due_messages, q.messages.n + 1) < 0)
 		return -1;
 	m->loaded = ++q.events;
-	while ((twin = msg_find(num, twin)) != NULL)
+	while ((twin = msg_find_number(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all recipients were done when it was read */
 	hash_add(&q.messages, &m->link, num);
 	q.rcpts_in += m->nr;
-	m->held = held_find(0, m->name) != NULL;
+	m->held = held_get(0, m->name) != NULL;
 	q.nkept += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state == V_NEW) {
 			if (v->nr == 1)
 				move_to_box(v, v->box);
 			queue_vertex(v);
 		}
 	/* a message that was forgotten has waited long enough */
-	add_interim_dsn(m, m->back ? 0 : q.config->reportevery);
+	add_interim_dsn(m, m->was_forgotten ? 0 : q.config->reportevery);
 	q_run_timer(m);
 	end_if_complete(m);
 	return 0;
@@ -654,7 +659,7 @@ q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 	if (!later)
 		return OUT_DONE;
 	if (v->state != V_HELD)
-		th_put(v, 1, 0);	/* no agent gets it meanwhile */
+		th_requeue(v, 1, 0);	/* no agent gets it meanwhile */
 	advance_timer(v->msg, now.mono);
 	return OUT_PASS;
 }
@@ -666,11 +671,11 @@ q_hold_message(struct message *m, int on)
 
 	q.nkept += (on != 0) - m->held;
 	m->held = on != 0;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
-			th_put(v, 1, 0);
+			th_requeue(v, 1, 0);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
-			th_put(v, 0, 0);
+			th_requeue(v, 0, 0);
 	q_run_timer(m);
 }
 
@@ -680,11 +685,11 @@ q_hold_message(struct message *m, int on)
 static const char *
 refusal_reason(unsigned long num, unsigned long off)
 {
-	const struct message *m = msg_find(num, NULL);
-	const struct vertex *v = m == NULL ? NULL : msg_first(m);
+	const struct message *m = msg_find_number(num, NULL);
+	const struct vertex *v = m == NULL ? NULL : msg_first_vertex(m);
 
-	while (v != NULL && msg_rcpt(v, off) == NULL)
-		v = msg_next(v);
+	while (v != NULL && msg_find_rcpt(v, off) == NULL)
+		v = msg_next_vertex(v);
 	if (m == NULL)
 		return "no such message";
 	return v == NULL ? "no such recipient" :
@@ -702,7 +707,7 @@ reported_rcpt(const struct ta *ta, unsigned long num, unsigned long off,
 
 	while (v != NULL && v->msg->link.hash != num)
 		v = v->next;
-	r = v == NULL ? NULL : msg_rcpt(v, off);
+	r = v == NULL ? NULL : msg_find_rcpt(v, off);
 	*job = v;
 	return r != NULL && r->state == RC_PENDING ? r : NULL;
 }
@@ -746,7 +751,7 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *message)
 
 	text_fmt(text, sizeof(text), "%s", message);
 	r->counted = 1;
-	msg_reason(v, r, text);
+	msg_set_reason(v, r, text);
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
 	v->host |= host;
@@ -812,7 +817,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 {
 	struct message *m = v->msg;
 
-	msg_done(v, r, RC_OK);
+	msg_finish_rcpt(v, r, RC_OK);
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
 		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
@@ -821,7 +826,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
-	msg_log(v, 0, s->state == RC_FAILED, s->word, text);
+	msg_log_finished(v, 0, s->state == RC_FAILED, s->word, text);
 }
 
 /* Returns 1 if the sender has asked for a DSN on the delivery, or if the file
@@ -942,12 +947,12 @@ set_next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
-	unsigned short step = v->step;
+	unsigned short step = v->retry_index;
 
 	v->dated = at > now.mono;
 	if (!v->dated) {
-		at = NOW + retry_wait(s, &step, v->tries, now.wall);
-		v->step = step;
+		at = NOW + retry_next_wait(s, &step, v->tries, now.wall);
+		v->retry_index = step;
 	}
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
@@ -984,7 +989,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
 			if (!r->counted && reason != NULL)
-				msg_reason(v, r, reason);
+				msg_set_reason(v, r, reason);
 			r->counted = 0;
 		}
 	if (reason != NULL) {
@@ -998,7 +1003,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		wakeup = set_next_try(v);
 	v->wakeup = waits ? wakeup : 0;
 	/* without its tags it would be delivered to all again */
-	th_put(v, m->held || v->cancel != CANCEL_NONE ||
+	th_requeue(v, m->held || v->cancel != CANCEL_NONE ||
 	    (m->untagged && v->left < v->nr), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
@@ -1028,7 +1033,7 @@ q_end_job(struct ta *ta, const char *reason)
 	struct rcpt *r;
 	int dsn = th_is_dsn(v->thread);
 
-	th_unfed(v);
+	th_unfeed(v);
 	for (r = v->r; r < v->r + v->nr; r++)
 		if (r->state == RC_PENDING && !r->counted)
 			apply_tag(v, r);
@@ -1039,7 +1044,7 @@ q_end_job(struct ta *ta, const char *reason)
 		advance_timer(m, now.mono + DISK_AGAIN);
 	}
 	move_to_last_box(v);
-	th_feedback(v->thread, v->host);
+	th_report_host(v->thread, v->host);
 	if (reason != NULL && v->left > 0 && !had_report(v))
 		drop_if_gone(m);
 	if (m->end >= END_DROP || v->left == 0) {
@@ -1059,14 +1064,15 @@ q_run_timers(void)
 {
 	struct timer *t;
 
-	while (heap_wait(&q.wake) == 0) {
-		t = heap_first(&q.wake);
-		heap_del(&q.wake, t);
-		th_due(OWNER(struct thread, wake, t));
+	while (heap_wait(&q.due_threads) == 0) {
+		t = heap_first(&q.due_threads);
+		heap_del(&q.due_threads, t);
+		th_run_timer(OWNER(struct thread, due, t));
 	}
 	work = WORK;
-	while (work > 0 && heap_wait(&q.expire) == 0)
-		q_run_timer(OWNER(struct message, due, heap_first(&q.expire)));
+	while (work > 0 && heap_wait(&q.due_messages) == 0)
+		q_run_timer(OWNER(struct message, due,
+		    heap_first(&q.due_messages)));
 }
 
 void
@@ -1074,7 +1080,7 @@ q_use_config(struct config *config)
 {
 	struct hlink *l = NULL;
 
-	th_reload(config);
+	th_use_config(config);
 	while ((l = hash_each(&q.messages, l)) != NULL)
 		q_run_timer(OWNER(struct message, link, l));
 }
@@ -1085,9 +1091,9 @@ unlink_message(struct message *m)
 {
 	if (q.largest == m)
 		q.largest = NULL;
-	msg_count_in(m, NULL);
-	order_forget(m);
-	heap_del(&q.expire, &m->due);
+	msg_set_channel(m, NULL);
+	order_free_jobs(m);
+	heap_del(&q.due_messages, &m->due);
 	hash_del(&q.messages, &m->link);
 	q.nkept -= m->held;
 }
@@ -1131,18 +1137,18 @@ end_message(struct message *m)
 		    msg_id(m), m->nr, !m->failed ? "none" :
 		    m->done ? "some" : "all", msg_age(m));
 	if (!m->over && m->verbose)
-		spool_verbose(m->name, "scheduler done processing");
+		spool_log_verbose(m->name, "scheduler done processing");
 	m->over = 1;
 	if (dsn || remove_files(m) < 0) {
 		m->to_sweep = 0;
-		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
+		heap_set(&q.due_messages, &m->due, now.mono + DISK_AGAIN);
 		/* without tags mail is delivered again, and the DSN may lack
 		 * recipients */
 		if (write_all_tags(m) < 0 || !dsn)
 			return;
 		while (m->vertices != NULL)	/* all are DONE */
-			msg_vertex_free(m->vertices);
-		msg_count_in(m, th_chan("dsn"));
+			msg_free_vertex(m->vertices);
+		msg_set_channel(m, th_get_channel("dsn"));
 		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
 		    0) == 0)
 			advance_timer(m, now.mono);	/* a pass feeds it */
@@ -1171,7 +1177,7 @@ q_sweep(void)
 		v->next = NULL;
 		/* end_message frees the last vertices of a message */
 		if (v->msg->left > 0)
-			msg_vertex_free(v);
+			msg_free_vertex(v);
 	}
 	while ((m = done) != NULL) {
 		done = m->swept;

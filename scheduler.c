@@ -349,7 +349,7 @@ location(const char *given, const char *name, const char *ours)
 	if (s == NULL)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
-		s = cf_var(name);
+		s = cf_get_var(name);
 	return absolute(s != NULL && *s != '\0' ? s : ours);
 }
 
@@ -392,7 +392,7 @@ find_locations(void)
 		opt.envfile = absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
-	levels = cf_var("SCHEDULERDIRHASH");
+	levels = cf_get_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
@@ -527,7 +527,7 @@ open_logs(void)
 	if (open_log(q.config) < 0)
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
-	msg_statlog();
+	msg_open_statlog();
 }
 
 /* ---- reload ---------------------------------------------------------- */
@@ -545,7 +545,7 @@ use(struct config *c)
 	in_reread();
 	spool_listen(c->notifysock);
 	status_listen();
-	dest_round(1);
+	dest_sync_files(1);
 }
 
 /* Reads the configuration again. */
@@ -557,7 +557,7 @@ reload(void)
 	open_logs();
 	if (me.daemon && sl.pid == 0)
 		start_syslog();
-	c = cf_load(me.config, say_in_log);
+	c = cf_read_file(me.config, say_in_log);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; what was in force stays",
 		    me.config);
@@ -869,8 +869,8 @@ prepare(fd_set *in, fd_set *out, int *max)
 		return sooner(wait, state.deadline - now.mono);
 	wait = sooner(wait, in_prep(in, max));
 	wait = sooner(wait, state.files);
-	wait = sooner(wait, heap_wait(&q.expire));
-	return sooner(wait, heap_wait(&q.wake));
+	wait = sooner(wait, heap_wait(&q.due_messages));
+	return sooner(wait, heap_wait(&q.due_threads));
 }
 
 /* Sleeps until a descriptor is ready or a module has work, and reads the
@@ -938,7 +938,7 @@ loop(void)
 			q.moved = 0;
 			if (q.loaded)
 				be_verbose();
-			state.files = dest_round(0);
+			state.files = dest_sync_files(0);
 			if (now.mono >= logs_due)
 				open_logs();
 			q_run_timers();
@@ -1003,7 +1003,7 @@ set_up(void)
 	long descriptors;
 	int code;
 
-	c = cf_load(me.config, say_plainly);
+	c = cf_read_file(me.config, say_plainly);
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
@@ -1023,9 +1023,9 @@ set_up(void)
 	if ((long)now.wall < SANE_WALL)
 		count_start();
 	catch_signals();
-	if (msg_statlog() < 0)
+	if (msg_open_statlog() < 0)
 		exit(X_CANTCREAT);
-	if (held_load() < 0)
+	if (held_read_file() < 0)
 		exit(X_OSERR);
 	close_terminal(c);
 	use(c);
@@ -1070,7 +1070,7 @@ main(int argc, char **argv)
 	set_up();
 	say_ready();
 	loop();
-	dest_close();
+	dest_save_file();
 	status_close();
 	unlink(pid_path);
 	spool_listen(NULL);

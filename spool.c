@@ -536,7 +536,7 @@ offer(const char *entry, char *name)
 }
 
 int
-spool_next(char *name)
+spool_next_file(char *name)
 {
 	struct dirent *e;
 
@@ -586,13 +586,13 @@ is_file(const char *name)
 	if (lstat(name, &st) == 0)
 		return S_ISREG(st.st_mode);
 	if (not_there(name) < 0)	/* let the scan find it once more */
-		spool_again(name, now.mono + DIR_AGAIN);
+		spool_reread_at(name, now.mono + DIR_AGAIN);
 	return 0;
 }
 
 /* A directory has one time for all its forgotten files: the earliest. */
 void
-spool_again(const char *name, double when)
+spool_reread_at(const char *name, double when)
 {
 	struct dir *d = &dirs[dir_of(name)];
 
@@ -608,7 +608,7 @@ spool_was_offered(const char *name, long changed)
 
 /* While the directory is read for its forgotten files, none is early. */
 int
-spool_may_load(const char *name, int look)
+spool_can_load(const char *name, int look)
 {
 	int i = dir_of(name);
 	struct stat st;
@@ -624,7 +624,7 @@ spool_may_load(const char *name, int look)
 
 /* Looks in all directories, as -H may have been another. */
 int
-spool_where(const char *base, char *name)
+spool_find_file(const char *base, char *name)
 {
 	int level;
 
@@ -668,8 +668,8 @@ move(const char *from, const char *to)
 }
 
 /* Looks for the message file in its directory, and in those where a crash or
- * another -H may have left it, and moves it to its own: 0, 1 when there is
- * none, -1 on an error. */
+ * another -H may have left it, and moves it to its own: 0, with st_mode 0 if
+ * there is none, or -1. */
 static int
 find_message(const char *name, struct stat *st)
 {
@@ -692,14 +692,17 @@ find_message(const char *name, struct stat *st)
 		text_fmt(from, sizeof(from), "../queue/%s%s",
 		    office_dir(office_hash(base, level)), base);
 	}
-	if (lstat("../queue", st) == 0)
-		return 1;
-	log_err("look file=../queue %s", strerror(errno));
-	return -1;		/* all are away, not this */
+	/* without the directory, all message files seem to be missing */
+	if (lstat("../queue", st) < 0) {
+		log_err("look file=../queue %s", strerror(errno));
+		return -1;
+	}
+	st->st_mode = 0;
+	return 0;
 }
 
 int
-spool_place(char *name, struct stat *st)
+spool_place_files(char *name, struct stat *st)
 {
 	char to[NAME_MAX_], from[PATH_MAX_];
 
@@ -740,7 +743,7 @@ spool_remove(const char *name)
 }
 
 int
-spool_gone(const char *name)
+spool_is_gone(const char *name)
 {
 	struct stat st;
 
@@ -761,7 +764,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	ctl_close_kept();
 	msg = ctl_msg(name);	/* while its message is there */
 	/* no message: it may be there already, and waits for this half */
-	half = spool_gone(from);
+	half = spool_is_gone(from);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
 		    bounce ? BOUNCE_NEW : "", suffix);
@@ -772,7 +775,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	}
 	if (!half && rename(from, to) < 0)
 		stays = "queue";
-	else if (rename(name, ctl) < 0 && !spool_gone(name))
+	else if (rename(name, ctl) < 0 && !spool_is_gone(name))
 		stays = "transport";
 	if (stays != NULL) {
 		log_err("set-aside file=%s/%s %s", stays, name,
@@ -790,7 +793,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 /* The v line is written by a user: only a file of his own in public/, without a
  * second name, is written to. */
 void
-spool_verbose(const char *name, const char *line)
+spool_log_verbose(const char *name, const char *line)
 {
 	char path[PATH_MAX_];
 	struct stat st, ctl;

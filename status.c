@@ -128,10 +128,10 @@ struct verb {
 static struct message *
 find_message(const char *name)
 {
-	struct message *m = msg_find(num_of(name, NULL), NULL);
+	struct message *m = msg_find_number(num_of(name, NULL), NULL);
 
 	while (m != NULL && strcmp(name_base(m->name), name) != 0)
-		m = msg_find(m->link.hash, m);
+		m = msg_find_number(m->link.hash, m);
 	return m;
 }
 
@@ -158,8 +158,8 @@ each_vertex(struct operation *r,
 	struct vertex *v;
 
 	while ((l = hash_each(&q.messages, l)) != NULL) {
-		v = msg_first(OWNER(struct message, link, l));
-		for (; v != NULL; v = msg_next(v))
+		v = msg_first_vertex(OWNER(struct message, link, l));
+		for (; v != NULL; v = msg_next_vertex(v))
 			if (v->state != V_DONE &&
 			    (r->msg == NULL || r->msg == v->msg) &&
 			    is_meant(r->patterns, v->thread->ring->chan,
@@ -277,10 +277,10 @@ rehold_all(void)
 	unsigned ended = 0;
 
 	for (t = q.all; t != NULL; t = t->next)
-		ended += th_rehold(t);
+		ended += th_update_hold(t);
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
-		if (m->held && held_find(0, m->name) == NULL)
+		if (m->held && held_get(0, m->name) == NULL)
 			q_hold_message(m, 0);
 		else if (ended > 0)
 			q_run_timer(m);
@@ -298,9 +298,10 @@ cannot_write(struct operation *r)
 static void
 do_hold(struct operation *r)
 {
-	int n = held_set(r->patterns != NULL, r->what, 1);
+	int address = r->patterns != NULL;
+	int is_held = held_get(address, r->what) != NULL;
 
-	if (n < 0) {
+	if (held_set(address, r->what, 1) < 0) {
 		cannot_write(r);
 		return;
 	}
@@ -310,7 +311,8 @@ do_hold(struct operation *r)
 		rehold_all();
 	each_vertex(r, count_one);
 	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
-	    n > 0 ? "already " : "", r->n[OUT_DONE], plural(r->n[OUT_DONE]));
+	    is_held ? "already " : "", r->n[OUT_DONE],
+	    plural(r->n[OUT_DONE]));
 	if (r->n[OUT_REPORT] > 0)
 		text_add(r->answer, " and %u when their agents have reported",
 		    r->n[OUT_REPORT]);
@@ -321,7 +323,7 @@ static const struct hold *
 next_hold(const struct operation *r)
 {
 	return r->msg == NULL && r->patterns == NULL ? q.holds :
-	    held_find(r->patterns != NULL, r->what);
+	    held_get(r->patterns != NULL, r->what);
 }
 
 /* Holds that are released before the disk fails stay released. */

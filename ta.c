@@ -38,7 +38,7 @@
  * A new agent has its job from the start; the job line is sent after its first
  * #hungry.
  *
- * Cases 2 to 4 give the message one more agent, which order_allowed must
+ * Cases 2 to 4 give the message one more agent, which order_is_below_share must
  * permit.  If it does not, the vertex becomes a job ahead as in 5; or it waits
  * until the message has fewer agents, or more agents are free.
  *
@@ -268,11 +268,11 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 
 	errno = E2BIG;
 	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
-	    cmd_env(c, "PATH", cf_var("PATH")) < 0 ||
+	    cmd_env(c, "PATH", cf_get_var("PATH")) < 0 ||
 	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
 	    cmd_env(c, "MAILBIN", opt.mailbin) < 0 ||
 	    cmd_env(c, "MAILSHARE", opt.mailshare) < 0 ||
-	    cmd_env(c, "MAILBOX", cf_var("MAILBOX")) < 0 ||
+	    cmd_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
 	    cmd_env(c, "CHANNEL", channel) < 0 ||
 	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
 	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
@@ -300,7 +300,7 @@ start(struct vertex *v)
 	long pid = -1;
 	int fd[2];
 
-	why = cmd_split(s->command, r->chan->name, t->host, cf_var, &c);
+	why = cmd_split(s->command, r->chan->name, t->host, cf_get_var, &c);
 	if (why != NULL) {
 		cannot_start(r, t, 0, why);
 		return;
@@ -320,7 +320,7 @@ start(struct vertex *v)
 	ta->due = now.mono + least(s->timeout, GREETING);
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
-	th_give(ta, v);
+	th_feed(ta, v);
 	forks.n += !r->conf->dsn;
 }
 
@@ -473,7 +473,7 @@ say_job(struct ta *ta, const struct vertex *v)
 	if (v->msg->verbose) {
 		text_fmt(note, sizeof(note), "scheduler feeds it to agent %d",
 		    ta->pid);
-		spool_verbose(name, note);
+		spool_log_verbose(name, note);
 	}
 	say(ta, line);
 	ta->fed = now.mono;
@@ -496,7 +496,7 @@ most_jobs(const struct ta *ta)
 	const struct thread *t = ta->thread;
 	unsigned low = s->backlog > 0 ? s->backlog : 1, share;
 	unsigned high = s->overfeed + 1;
-	long room = fb_room(t, t->nta);
+	long room = fb_agents_left(t, t->nta);
 
 	if (no_ahead(t))
 		return 1;
@@ -537,7 +537,7 @@ may_go_on(const struct ta *ta)
 	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
 
 	return is_at_work(ta) && (ta->stretch < stretch ||
-	    ((r->conf->bound || !order_waits(r)) && !should_yield(r)));
+	    ((r->conf->bound || !order_has_work(r)) && !should_yield(r)));
 }
 
 /* Has it a job of another message with the same number, the beginning of their
@@ -563,13 +563,13 @@ feed(struct ta *ta)
 	if (ta->jobs.n > (unsigned)s->overfeed / 2 &&
 	    ta->jobs.n >= (unsigned)s->backlog)
 		return;
-	/* order_next chooses each job, except for jobs ahead */
+	/* order_next_vertex chooses each job, except for jobs ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
 		return;
 	n = most_jobs(ta);
-	while (ta->jobs.n < n && may_go_on(ta) && (v = th_next(ta)) != NULL &&
-	    !clashes(ta, v)) {
-		th_give(ta, v);
+	while (ta->jobs.n < n && may_go_on(ta) &&
+	    (v = th_next_job(ta)) != NULL && !clashes(ta, v)) {
+		th_feed(ta, v);
 		say_job(ta, v);
 	}
 	flush(ta);
@@ -587,7 +587,7 @@ set_busy(struct ta *ta)
 static void
 give(struct ta *ta, struct vertex *v)
 {
-	th_give(ta, v);
+	th_feed(ta, v);
 	say_job(ta, v);
 	flush(ta);
 }
@@ -614,9 +614,9 @@ go_on(struct ta *ta)
 	feed(ta);
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
-	th_leave(ta);
+	th_detach_agent(ta);
 	stays = (ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
-	    order_waits(ta->ring)) || !should_yield(ta->ring);
+	    order_has_work(ta->ring)) || !should_yield(ta->ring);
 	if (!is_at_work(ta) || !stays) {
 		end(ta, 1);
 		return;
@@ -689,7 +689,7 @@ static void
 hungry(struct ta *ta)
 {
 	if (!ta->started)
-		th_started(ta);
+		th_agent_started(ta);
 	ta->step[0] = '\0';
 	forget_words(ta);
 	if (ta->state == TA_STARTING) {
@@ -898,7 +898,7 @@ clean_up(struct ta *ta, int status)
 		ta->jobs.head->returned = 1;
 	while (ta->jobs.n > 0)
 		q_end_job(ta, NULL);
-	th_leave(ta);
+	th_detach_agent(ta);
 	if (ta->state == TA_IDLE)
 		idle_del(ta);
 	ta->thread->nref--;
@@ -984,16 +984,16 @@ serve(struct ring *r)
 	struct ta *idle;
 
 	r->pending = NO_LIMIT;
-	while ((v = order_next(r)) == NULL) {
-		v = order_unblock(r, nfree(r));
+	while ((v = order_next_vertex(r)) == NULL) {
+		v = order_unblock_job(r, nfree(r));
 		if (v == NULL)
 			return 0;
 		th_update(v->thread);
 	}
 	if (give_busy(v, s->backlog))
 		return 1;
-	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r)) &&
-	    (give_busy(v, s->overfeed + 1) || order_block(v) == 0)) {
+	if (!r->conf->dsn && !order_is_below_share(v->msg, nfree(r)) &&
+	    (give_busy(v, s->overfeed + 1) || order_block_vertex(v) == 0)) {
 		th_update(v->thread);
 		return 1;
 	}
@@ -1022,7 +1022,7 @@ wake_bound(struct ring *r)
 		next = ta->rnext;
 		if (ta->thread->turn.pos == 0)
 			continue;
-		order_run(ta->thread);
+		order_sort_thread(ta->thread);
 		wake(ta, ta->thread->ready.head);
 	}
 }
@@ -1121,7 +1121,7 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 			fd_watch(ta->out, out, max);
 	}
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
-		if (r->pending == NO_LIMIT || !order_waits(r))
+		if (r->pending == NO_LIMIT || !order_has_work(r))
 			continue;
 		again = r->dead > now.mono ? r->dead - now.mono :
 		    r->pending == FORKRATE ? FORKRATE_AGAIN : wait;

@@ -136,7 +136,7 @@ sweep_rings(void)
 /* ---- the table of threads --------------------------------------------- */
 
 struct chan *
-th_chan(const char *name)
+th_get_channel(const char *name)
 {
 	struct chan *c;
 
@@ -159,7 +159,7 @@ thread_hash(const struct chan *chan, const char *host, unsigned box)
 }
 
 struct thread *
-th_find(const struct chan *chan, const char *host, unsigned box)
+th_lookup(const struct chan *chan, const char *host, unsigned box)
 {
 	struct hlink *l = hash_first(&q.dests, thread_hash(chan, host, box));
 	struct thread *t;
@@ -195,7 +195,7 @@ static void
 forget(struct thread *t)
 {
 	REMOVE(q.unused, t, next, prev);
-	heap_del(&q.wake, &t->wake);
+	heap_del(&q.due_threads, &t->due);
 	hash_del(&q.dests, &t->link);
 	free(t->reason);
 	free(t);
@@ -248,27 +248,27 @@ static void
 lift_due(struct thread *t)
 {
 	if (now.mono >= t->until || t->fb->cohorts == 0)
-		fb_lift(t);
+		fb_revive(t);
 }
 
 struct thread *
 th_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct thread *t = chan == NULL ? NULL : th_find(chan, host, box);
+	struct thread *t = chan == NULL ? NULL : th_lookup(chan, host, box);
 	struct ring *r;
 
 	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
 	r = ring_for(chan, host);
-	if (r == NULL || heap_reserve(&q.wake, q.dests.n + 1) < 0)
+	if (r == NULL || heap_reserve(&q.due_threads, q.dests.n + 1) < 0)
 		return NULL;
 	if (t != NULL)
 		REMOVE(q.unused, t, next, prev);
 	else if ((t = new_thread(chan, host, box)) == NULL)
 		return NULL;
-	heap_del(&q.wake, &t->wake);
+	heap_del(&q.due_threads, &t->due);
 	set_ring(t, r);
-	t->held = held_address(chan->name, host);
+	t->held = held_match_address(chan->name, host);
 	t->woken = -NEVER;
 	t->triggered = 0;
 	lift_due(t);
@@ -321,7 +321,7 @@ th_why(const struct vertex *v, double *until)
 static int
 has_room(const struct thread *t, unsigned n)
 {
-	return fb_room(t, n) > 0 && fb_wait(t) <= 0;
+	return fb_agents_left(t, n) > 0 && fb_rate_wait(t) <= 0;
 }
 
 /* May the thread, which has READY vertices, take another agent? */
@@ -355,7 +355,7 @@ update_turn(struct thread *t)
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
 	if (open || t->open || t->turn.pos != 0)
-		order_open(t, open);
+		order_set_open(t, open);
 }
 
 /* ---- waiting and waking ---------------------------------------------- */
@@ -366,7 +366,7 @@ make_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
 	v->counted = 0;
-	order_ready(t, v);
+	order_enqueue(t, v);
 }
 
 /* Sets the timer for what is due first: the end of the dead time, a vertex in
@@ -383,13 +383,13 @@ update_timer(struct thread *t)
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
 	if (t->fb->rate.n > 0 && th_nready(t) > 0 && thread_why(t) == WHY_NOT)
-		rate = fb_wait(t);
+		rate = fb_rate_wait(t);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
 	if (when != 0)
-		heap_set(&q.wake, &t->wake, when);
+		heap_set(&q.due_threads, &t->due, when);
 	else
-		heap_del(&q.wake, &t->wake);
+		heap_del(&q.due_threads, &t->due);
 }
 
 void
@@ -425,7 +425,7 @@ wake(struct thread *t, enum wake what)
 	double due;
 
 	if (what == WAKE_ALL)
-		fb_lift(t);
+		fb_revive(t);
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
@@ -434,7 +434,7 @@ wake(struct thread *t, enum wake what)
 		    (what == WAKE_DUE && due <= now.mono) ||
 		    (what == WAKE_OLD && v->tried < t->run) ||
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
-			list_del(&t->wait, v);
+			list_remove(&t->wait, v);
 			make_ready(t, v);
 		} else if (t->soonest == 0 || due < t->soonest) {
 			t->soonest = due;
@@ -443,7 +443,7 @@ wake(struct thread *t, enum wake what)
 }
 
 void
-th_due(struct thread *t)
+th_run_timer(struct thread *t)
 {
 	if (t->ring == NULL) {
 		forget(t);
@@ -477,14 +477,14 @@ trigger(struct thread *t)
 
 /* A thread is found by its channel and host, a mailbox only in the list. */
 void
-th_trigger(const char *host)
+th_trigger_host(const char *host)
 {
 	const struct chan *c;
 	struct thread *t;
 	int n = 0;
 
 	for (c = q.chans; c != NULL; c = c->next)
-		if ((t = th_find(c, host, 0)) != NULL)
+		if ((t = th_lookup(c, host, 0)) != NULL)
 			n += trigger(t);
 	for (t = strcmp(host, "-") == 0 ? q.all : NULL; t != NULL; t = t->next)
 		if (t->box != 0)
@@ -493,24 +493,24 @@ th_trigger(const char *host)
 }
 
 void
-th_out(struct vertex *v)
+th_dequeue(struct vertex *v)
 {
 	v->thread->used = now.mono;
 	if (v->state == V_READY)
-		order_take(v, 0);
+		order_dequeue(v, 0);
 	else if (v->state == V_WAIT)
-		list_del(&v->thread->wait, v);
+		list_remove(&v->thread->wait, v);
 	else if (v->state == V_HELD)
 		v->thread->nheld--;
 }
 
 /* A HELD vertex is on no list here, so nothing wakes or feeds it. */
 void
-th_put(struct vertex *v, int held, double wakeup)
+th_requeue(struct vertex *v, int held, double wakeup)
 {
 	struct thread *t = v->thread;
 
-	th_out(v);
+	th_dequeue(v);
 	if (held) {
 		v->state = V_HELD;
 		t->nheld++;
@@ -520,7 +520,7 @@ th_put(struct vertex *v, int held, double wakeup)
 		q.moves++;
 		if (t->wait.n == 0 || v->wakeup < t->soonest)
 			t->soonest = v->wakeup;
-		list_add(&t->wait, v);
+		list_append(&t->wait, v);
 	} else {
 		make_ready(t, v);
 	}
@@ -532,21 +532,21 @@ th_flush(struct thread *t, struct vertex *one)
 {
 	t->triggered = t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
-	fb_lift(t);
+	fb_revive(t);
 	if (one == NULL)
 		wake(t, WAKE_ALL);
 	else
-		th_put(one, 0, 0);
+		th_requeue(one, 0, 0);
 	th_update(t);
 }
 
 int
-th_rehold(struct thread *t)
+th_update_hold(struct thread *t)
 {
 	const char *was = t->held;
 	int ended;
 
-	t->held = held_address(t->chan->name, t->host);
+	t->held = held_match_address(t->chan->name, t->host);
 	ended = was != NULL && t->held == NULL;
 	if (ended)
 		wake(t, WAKE_ALL);	/* a release tries at once */
@@ -569,7 +569,8 @@ th_sleep(struct thread *t)
 	if (t->tries < USHRT_MAX)
 		t->tries++;
 	q.unsaved |= CHANGES;
-	span = retry_wait(&t->ring->conf->v, &t->step, t->tries, now.wall);
+	span = retry_next_wait(&t->ring->conf->v, &t->retry_index, t->tries,
+	    now.wall);
 	t->window = 0;
 	t->until = now.mono + span;
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
@@ -586,10 +587,10 @@ heard_good(struct thread *t)
 {
 	int was_dead = t->window == 0;
 
-	t->tries = t->step = 0;
+	t->tries = t->retry_index = 0;
 	free(t->reason);
 	t->reason = NULL;
-	fb_good(t);
+	fb_report_good(t);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
 	    th_nready(t) == 0 && t->wait.n > 0 &&
 	    now.mono - t->woken >= t->ring->conf->v.interval)) {
@@ -599,13 +600,13 @@ heard_good(struct thread *t)
 }
 
 void
-th_feedback(struct thread *t, int host)
+th_report_host(struct thread *t, int host)
 {
 	long was = t->window;
 	int died;
 
 	if (host & HOST_BAD)
-		fb_bad(t, host & HOST_ALL);
+		fb_report_bad(t, host & HOST_ALL);
 	else if (host & HOST_GOOD)
 		heard_good(t);
 	q.unsaved |= t->window != was ? CHANGES : USES;
@@ -624,8 +625,8 @@ th_feedback(struct thread *t, int host)
 
 /* ---- agents come and go ---------------------------------------------- */
 
-/* nta counts an agent from here to th_leave, nstart until its first #hungry,
- * nref until it joins another thread or is gone. */
+/* nta counts an agent from here to th_detach_agent, nstart until its first
+ * #hungry, nref until it joins another thread or is gone. */
 static void
 join(struct ta *ta, struct thread *t)
 {
@@ -649,7 +650,7 @@ join(struct ta *ta, struct thread *t)
 }
 
 void
-th_leave(struct ta *ta)
+th_detach_agent(struct ta *ta)
 {
 	struct thread *t = ta->thread;
 
@@ -664,7 +665,7 @@ th_leave(struct ta *ta)
 }
 
 void
-th_started(struct ta *ta)
+th_agent_started(struct ta *ta)
 {
 	struct thread *t = ta->thread;
 
@@ -683,14 +684,14 @@ is_last_dsn(const struct thread *t)
 }
 
 void
-th_give(struct ta *ta, struct vertex *v)
+th_feed(struct ta *ta, struct vertex *v)
 {
 	struct thread *t = v->thread;
 
 	if (!ta->working)
 		join(ta, t);
-	order_take(v, 1);
-	order_share(v->msg, 1);
+	order_dequeue(v, 1);
+	order_count_agents(v->msg, 1);
 	v->state = V_FED;
 	v->ta = ta;
 	v->wakeup = 0;
@@ -700,15 +701,15 @@ th_give(struct ta *ta, struct vertex *v)
 		q.ndsn++;
 		v->msg->dsn_newer = 0;	/* until another recipient is done */
 	}
-	list_add(&ta->jobs, v);
+	list_append(&ta->jobs, v);
 	ta->stretch++;
 	ta->njobs++;
-	fb_started(t);
+	fb_use_slot(t);
 	th_update(t);
 }
 
 struct vertex *
-th_next(const struct ta *ta)
+th_next_job(const struct ta *ta)
 {
 	const struct thread *t = ta->thread;
 
@@ -720,15 +721,15 @@ th_next(const struct ta *ta)
 }
 
 void
-th_unfed(struct vertex *v)
+th_unfeed(struct vertex *v)
 {
 	struct vertex *blocked;
 
-	list_del(&v->ta->jobs, v);
+	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
 	q.ndsn -= is_last_dsn(v->thread);
-	order_share(v->msg, -1);
-	blocked = order_unblock(v->thread->ring, 0);
+	order_count_agents(v->msg, -1);
+	blocked = order_unblock_job(v->thread->ring, 0);
 	if (blocked != NULL)
 		th_update(blocked->thread);
 }
@@ -755,17 +756,17 @@ move_waiting(struct vertex *v, double most)
 static void
 thread_move(struct thread *t, struct ring *r)
 {
-	double most = now.mono + retry_longest(&r->conf->v);
+	double most = now.mono + retry_longest_wait(&r->conf->v);
 
-	order_open(t, 0);
+	order_set_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
 	lift_due(t);
 	if (t->until > most)
 		t->until = most;
 	move_waiting(t->wait.head, most);
-	t->soonest = now.mono;	/* th_due computes it */
-	t->step = 0;
+	t->soonest = now.mono;	/* th_run_timer computes it */
+	t->retry_index = 0;
 }
 
 #define RING_AGAIN	30	/* seconds */
@@ -786,7 +787,7 @@ move_threads(void)
 
 	stranded = 0;
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
-		order_forget(OWNER(struct message, link, l));
+		order_free_jobs(OWNER(struct message, link, l));
 	for (t = q.all; t != NULL; t = t->next) {
 		r = ring_is_old(t->ring) ? ring_for(t->chan, t->host) : t->ring;
 		if (r == NULL) {
@@ -808,7 +809,7 @@ move_threads(void)
 }
 
 void
-th_reload(struct config *config)
+th_use_config(struct config *config)
 {
 	config->refs++;
 	unref(q.config);
@@ -823,13 +824,13 @@ static void
 leave(struct thread *t)
 {
 	double keep = t->used + t->ring->conf->v.forget;
-	double next = now.mono + fb_wait(t);
+	double next = now.mono + fb_rate_wait(t);
 
 	if (keep < next)
 		keep = next;
 	if (t->by_other || (t->window == 0 && keep < t->until))
 		keep = t->until;
-	heap_set(&q.wake, &t->wake, keep);
+	heap_set(&q.due_threads, &t->due, keep);
 	heap_del(&t->ring->ready, &t->turn);
 	t->ring->nthreads--;
 	t->ring = NULL;

@@ -91,7 +91,7 @@ waits(const struct setting *s, long wall, long n)
 	long wait;
 
 	for (tries = 1; n-- > 0; tries++) {
-		wait = retry_wait(s, &step, tries, (time_t)wall);
+		wait = retry_next_wait(s, &step, tries, (time_t)wall);
 		wall += wait;
 		printf("%ld ", wait);
 	}
@@ -112,13 +112,14 @@ main(int argc, char **argv)
 		return expand(argv[2]);
 	if (strcmp(what, "command") == 0 && argc == 5)
 		return command(argv[2], argv[3], argv[4]);
-	if (argc < 5 || (c = cf_load(argv[2], complain)) == NULL)
+	if (argc < 5 || (c = cf_read_file(argv[2], complain)) == NULL)
 		return X_USAGE;
 	f = conf_of(c, argv[3]);
 	if (strcmp(what, "waits") == 0 && argc == 6)
 		waits(&f->v, atol(argv[4]), atol(argv[5]));
 	else if (strcmp(what, "step") == 0)
-		printf("%u\n", (unsigned)retry_step(&f->v, atol(argv[4])));
+		printf("%u\n",
+		    (unsigned)retry_index_at_age(&f->v, atol(argv[4])));
 	else if (strcmp(what, "same") == 0)
 		puts(f == conf_of(c, argv[4]) ? "same" : "other");
 	cf_free(c);

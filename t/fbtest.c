@@ -61,7 +61,7 @@ start(struct thread *d, const struct feedback *f)
 	d->fb = f;
 	d->slot = -NEVER;
 	now.mono = 0;
-	fb_lift(d);
+	fb_revive(d);
 }
 
 /* A clause with this rate, or "-" for none. */
@@ -85,11 +85,11 @@ show_starts(char **argv)
 	start(&d, &f);
 	for (; *argv != NULL; argv++) {
 		now.mono = strtod(*argv, NULL);
-		wait = fb_wait(&d);
+		wait = fb_rate_wait(&d);
 		if (wait > 0)
 			printf("wait %.6g\n", wait);
 		else {
-			fb_started(&d);
+			fb_use_slot(&d);
 			puts("start");
 		}
 	}
@@ -105,16 +105,16 @@ say_it(const char *why)
 static int
 show_forget(char **argv)
 {
-	struct config *c = cf_load(argv[0], say_it);
-	struct chan *chan = th_chan("x");
+	struct config *c = cf_read_file(argv[0], say_it);
+	struct chan *chan = th_get_channel("x");
 	struct thread *t;
 
 	if (c == NULL)
 		return X_CONFIG;
 	now.mono = 0;
-	th_reload(c);
+	th_use_config(c);
 	t = th_get(chan, "h", 0);
-	fb_started(t);
+	fb_use_slot(t);
 	t->window = atol(argv[1]);
 	if (t->window == 0)
 		t->until = argv[4] == NULL ? 9999 : strtod(argv[4], NULL);
@@ -122,7 +122,7 @@ show_forget(char **argv)
 	th_sweep();
 	now.mono = strtod(argv[3], NULL);
 	q_run_timers();
-	puts(th_find(chan, "h", 0) == NULL ? "yes" : "no");
+	puts(th_lookup(chan, "h", 0) == NULL ? "yes" : "no");
 	return 0;
 }
 
@@ -224,8 +224,9 @@ anyhow(const struct thread *d, const struct feedback *f)
 		return "a sum is out of its bounds";
 	if (d->window == 0 && f->cohorts == 0)
 		return "dead, and that was not allowed";
-	if ((d->window == 0) != (fb_room(d, 0) == 0) ||
-	    fb_room(d, d->window) != 0 || fb_room(d, d->window + 1) != 0)
+	if ((d->window == 0) != (fb_agents_left(d, 0) == 0) ||
+	    fb_agents_left(d, d->window) != 0 ||
+	    fb_agents_left(d, d->window + 1) != 0)
 		return "the room is not that of the window";
 	return NULL;
 }
@@ -273,19 +274,19 @@ event(long n, struct thread *d, struct letter *l, const struct feedback *f,
 	now.mono = (double)n;
 	if (d->window == 0 && rnd(8) == 0) {
 		if (now.mono >= d->until)
-			fb_lift(d);
+			fb_revive(d);
 		why = (d->window == 0) == (now.mono < was.until) ? NULL :
 		    "woken at a wrong time";
 	} else if (d->window == 0 && rnd(8) == 0) {
-		fb_lift(d);
+		fb_revive(d);
 		why = d->window > 0 ? NULL : "not lifted";
 	} else if (rnd(100) < good) {
-		fb_good(d);
+		fb_report_good(d);
 		why = after_good(&was, d, f, busy);
 		if (was.window > 0)
 			letter_good(l, f, busy);
 	} else {
-		fb_bad(d, 0);
+		fb_report_bad(d, 0);
 		why = after_bad(&was, d);
 		if (was.window > 0)
 			letter_bad(l, f);
@@ -310,12 +311,12 @@ lowered(struct thread *d, struct feedback *f)
 	struct thread was = *d;
 
 	f->limit = (long)rnd(5) + 1;
-	if (fb_room(d, 0) > f->limit)
+	if (fb_agents_left(d, 0) > f->limit)
 		return broken("room above the limit", -1, &was, d, f);
 	if (rnd(2) == 0)
-		fb_good(d);
+		fb_report_good(d);
 	else
-		fb_bad(d, 0);
+		fb_report_bad(d, 0);
 	if (d->window > f->limit)
 		return broken("above the new limit", -1, &was, d, f);
 	return 0;
@@ -365,7 +366,7 @@ rates(void)
 	lag = rnd(2) == 0 ? gap / 11 : gap * 3;
 	start(&d, &f);
 	for (n = 0; n < EVENTS; n++) {
-		wait = fb_wait(&d);
+		wait = fb_rate_wait(&d);
 		if (wait < 0 || wait > gap * 1.000001 || (n == 0 && wait > 0))
 			return printf("seed %lu: waits %g\n", seed, wait);
 		late = lag * (double)rnd(1000) / 1000;
@@ -373,9 +374,9 @@ rates(void)
 			late = gap * 1000;
 		now.mono += wait + late;
 		/* rounding may leave a hair */
-		if (fb_wait(&d) > gap / 1e6)
+		if (fb_rate_wait(&d) > gap / 1e6)
 			return printf("seed %lu: must wait again\n", seed);
-		fb_started(&d);
+		fb_use_slot(&d);
 		if (n == 0)
 			first = now.mono;
 		else if (gap >= 0.5 && now.mono - last < gap * 0.899)

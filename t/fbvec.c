@@ -310,7 +310,7 @@ replay(const struct vector *v, struct thread *d, long *busy)
 	now.mono = 0;
 	memset(d, 0, sizeof(*d));
 	d->fb = &v->f;
-	fb_lift(d);
+	fb_revive(d);
 	for (e = v->e; e < v->e + v->n; e++) {
 		now.mono++;
 		*busy = e->busy;
@@ -319,13 +319,13 @@ replay(const struct vector *v, struct thread *d, long *busy)
 			    d->window > 0 ? d->window : 1;
 		d->nta = (unsigned)*busy;
 		if (e->kind == '+')
-			fb_good(d);
+			fb_report_good(d);
 		else if (e->kind == '-')
-			fb_bad(d, 0);
+			fb_report_bad(d, 0);
 		else {
 			if (now.mono < d->until)
 				now.mono = d->until;
-			fb_lift(d);
+			fb_revive(d);
 		}
 		if (d->window == 0 && d->until == now.mono)	/* it died */
 			d->until = now.mono + SPAN;

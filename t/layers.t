@@ -64,9 +64,9 @@ NM
 )" 'up spool -> queue q_add_message'
 is 'calls both ways are found' "$(check <<'NM'
 ./spool.o: q_add_message U
-./spool.o: spool_next T 0 10
+./spool.o: spool_next_file T 0 10
 ./queue.o: q_add_message T 0 10
-./queue.o: spool_next U
+./queue.o: spool_next_file U
 NM
 )" 'up spool -> queue q_add_message
 mutual queue spool'
@@ -126,12 +126,12 @@ cat >"$tmp/parts.h" <<'H'
 int	q_add_message(struct message *, unsigned long num);
 const char *spool_name(void);
  * spool.c - the directories
-int	spool_next(char *name);
+int	spool_next_file(char *name);
 H
 cat >"$tmp/parts.nm" <<'NM'
 ./queue.o: q_add_message T 0 10
 ./spool.o: spool_name T 0 10
-./spool.o: spool_next T 0 10
+./spool.o: spool_next_file T 0 10
 NM
 is 'a prototype in the part of another module is found' \
     "$(parts "$tmp/parts.h" "$tmp/parts.nm")" 'spool_name queue.c spool.c'

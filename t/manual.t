@@ -30,7 +30,7 @@ done)" ''
 # Of C sources: a line "event key" for each key of each call that writes to the
 # log, "event -" for a call without.  The event is the first word of the text;
 # where that is %s, each word that the call has in quotes.  Keys of addresses come
-# from who_is and msg_from (message.c).
+# from who_is and msg_log_sender (message.c).
 events() {	# file ...
 	awk '
 	{ s = s $0 "\n" }
@@ -69,7 +69,7 @@ events() {	# file ...
 				}
 				if (rest ~ /who_is\([^)]*relay\)/)
 					print event[m], "relay="
-				if (rest ~ /msg_from\(/) {
+				if (rest ~ /msg_log_sender\(/) {
 					print event[m], "from="
 					print event[m], "msgid="
 				}

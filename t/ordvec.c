@@ -93,9 +93,9 @@ configure(const char *keys)
 	if (fd < 0 || fd_write(fd, line, strlen(line)) < 0)
 		malformed("cannot write", name);
 	close(fd);
-	c = cf_load(name, say);
+	c = cf_read_file(name, say);
 	unlink(name);
-	th_reload(c);
+	th_use_config(c);
 	th_sweep();
 }
 
@@ -108,12 +108,12 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 	struct vertex *v = &g->v[i];
 
 	v->msg = g->m;
-	v->thread = th_get(th_chan("c"), host, 0);
+	v->thread = th_get(th_get_channel("c"), host, 0);
 	v->left = n;
 	if (v->thread == NULL)
 		malformed("no memory", host);
 	ring = v->thread->ring;
-	th_put(v, 0, 0);
+	th_requeue(v, 0, 0);
 }
 
 /* Hosts of its own for a message that says none. */
@@ -205,7 +205,7 @@ take(long a, struct vertex *v)
 
 	ta->ring = ring;
 	ta->started = 1;
-	th_give(ta, v);
+	th_feed(ta, v);
 	work[a] = v;
 }
 
@@ -218,12 +218,12 @@ done(long a)
 
 	work[a] = NULL;
 	v->left = 0;
-	th_unfed(v);
-	th_feedback(t, HOST_GOOD);
+	th_unfeed(v);
+	th_report_host(t, HOST_GOOD);
 	v->state = V_DONE;
 	v->thread = NULL;
 	v->msg->left--;
-	th_leave(&agents[a]);
+	th_detach_agent(&agents[a]);
 	th_update(t);
 }
 
@@ -248,10 +248,10 @@ clear_all(void)
 		l = &msgs[i].m->link;
 		for (n = 0; n < msgs[i].m->nr; n++)
 			if (msgs[i].v[n].state == V_READY) {
-				th_out(&msgs[i].v[n]);
+				th_dequeue(&msgs[i].v[n]);
 				th_update(msgs[i].v[n].thread);
 			}
-		order_forget(msgs[i].m);
+		order_free_jobs(msgs[i].m);
 		hash_del(&q.messages, l);
 		msg_free(msgs[i].m);
 		free(msgs[i].v);
@@ -479,7 +479,7 @@ run_serial(const struct vector *v)
 		for (i = 0; i < nmsgs; i++)
 			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
 				arrive(&msgs[i], 1);
-		next = order_next(ring);
+		next = order_next_vertex(ring);
 		if (next == NULL)
 			malformed("nothing goes", v->name);
 		g = owner(next->msg);
@@ -556,7 +556,8 @@ run_dest(const struct vector *v)
 			done(a);
 		}
 		for (a = 0; a < nagents; a++)
-			if (work[a] == NULL && (next = order_next(ring)) != NULL)
+			if (work[a] == NULL &&
+			    (next = order_next_vertex(ring)) != NULL)
 				picked_dest(v, a, next, slot);
 		a = first_done();
 	}
@@ -669,7 +670,7 @@ bound_holds(long cost)
 		for (i = 0; i < nmsgs; i++)
 			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
 				arrive(&msgs[i], 1);
-		next = order_next(ring);
+		next = order_next_vertex(ring);
 		left -= next->msg == msgs[0].m;
 		take(0, next);
 		done(0);
@@ -682,7 +683,7 @@ bound_holds(long cost)
 	return slot <= i;
 }
 
-/* Is there a vertex that could go, though th_next has none? */
+/* Is there a vertex that could go, though th_next_job has none? */
 static int
 forgotten(void)
 {
@@ -721,9 +722,9 @@ meddle(void)
 		return;
 	v = &g->v[rnd(g->m->nr)];
 	if (v->state == V_READY && rnd(2) == 0)
-		th_put(v, 1, 0);
+		th_requeue(v, 1, 0);
 	else if (v->state == V_HELD)
-		th_put(v, 0, 0);
+		th_requeue(v, 0, 0);
 }
 
 static void
@@ -735,7 +736,7 @@ release_all(void)
 	for (k = 0; k < nmsgs; k++)
 		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
 			if (msgs[k].v[i].state == V_HELD)
-				th_put(&msgs[k].v[i], 0, 0);
+				th_requeue(&msgs[k].v[i], 0, 0);
 }
 
 /* The ring in use; agents of others finish what they have. */
@@ -759,12 +760,12 @@ next_allowed(void)
 	for (;;) {
 		long nfree = rnd(4) == 0 ? 0 : AGENTS_MAX;
 
-		v = order_next(ring);
-		if (v != NULL && (order_allowed(v->msg, nfree) ||
-		    order_block(v) < 0))
+		v = order_next_vertex(ring);
+		if (v != NULL && (order_is_below_share(v->msg, nfree) ||
+		    order_block_vertex(v) < 0))
 			return v;
 		if (v == NULL)
-			v = order_unblock(ring, AGENTS_MAX);
+			v = order_unblock_job(ring, AGENTS_MAX);
 		if (v == NULL)
 			return NULL;
 		th_update(v->thread);
@@ -846,11 +847,11 @@ keeps_place(void)
 	for (i = 0; i < 1400; i++)
 		comes("a", 0);
 	for (i = 0; i < 1400; i++) {
-		v = order_next(ring);
+		v = order_next_vertex(ring);
 		good &= owner(v->msg)->id == i + 1;
 		take(0, v);
 		comes("b", 0);
-		take(1, order_next(ring));
+		take(1, order_next_vertex(ring));
 		done(1);
 		done(0);
 	}
@@ -868,11 +869,11 @@ hides_nobody(void)
 	comes("a", 0);
 	comes(NULL, 200);
 	comes("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 0);
-	take(1, order_next(ring));		/* for a */
+	take(1, order_next_vertex(ring));		/* for a */
 	now.mono += 1000;
 	comes(NULL, 1);
 	for (i = 0; i < 2; i++) {
-		take(0, order_next(ring));
+		take(0, order_next_vertex(ring));
 		done(0);
 	}
 	i = msgs[3].m->left;
@@ -921,16 +922,16 @@ choices(long blocked, long picks)
 		g.id = i + 1;
 		arrive(&g, 1);
 	}
-	take(0, order_next(ring));		/* the host of all these is busy now */
+	take(0, order_next_vertex(ring));	/* the host of all is busy now */
 	for (i = 0; i < picks; i++) {
 		g.id = blocked + i + 1;
 		host[0] = (char)('a' + i % 20);
 		arrive(&g, 1);
-		v = order_next(ring);
+		v = order_next_vertex(ring);
 		take(1, v);
 		done(1);
-		order_next(ring);
-		order_forget(g.m);
+		order_next_vertex(ring);
+		order_free_jobs(g.m);
 		hash_del(&q.messages, &g.m->link);
 		free(g.m);
 	}

@@ -46,9 +46,9 @@ check(struct config *c, const char *channel, const char *host)
 	    v->fb.pos.x >= 0 && v->fb.neg.x >= 0, "nothing is below 0");
 	fuzz_must(v->retries.n >= 0 && v->retries.n <= NUMBERS_MOST,
 	    "so many retries at most");
-	step = retry_step(v, 86400);
+	step = retry_index_at_age(v, 86400);
 	for (tries = 1; tries < 5; tries++)
-		fuzz_must(retry_wait(v, &step, tries, (time_t)wall) >= 1,
+		fuzz_must(retry_next_wait(v, &step, tries, (time_t)wall) >= 1,
 		    "a wait is a second or more");
 	explain(c, channel, host, null);
 	if (v->command == NULL)
@@ -69,7 +69,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		null = fopen("/dev/null", "w");
 	fuzz_file("cf", data, n);
 	complaints = 0;
-	c = cf_load("cf", complain);
+	c = cf_read_file("cf", complain);
 	fuzz_must((c == NULL) == (complaints > 0), "taken or complained of");
 	if (c == NULL)
 		return 0;

@@ -36,7 +36,7 @@ begin(void)
 	fuzz_office();
 	opt.postoffice = "..";
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
-	c = cf_load("../cf", complain);
+	c = cf_read_file("../cf", complain);
 	fuzz_must(c != NULL, "a configuration");
 	q_use_config(c);
 }
@@ -105,7 +105,7 @@ check_message(struct message *m, long size)
 	struct vertex *v;
 	unsigned i, n, sum = 0;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		for (i = n = 0; i < v->nr; i++)
 			n += v->r[i].state == RC_PENDING;
 		fuzz_must(n > 0 && v->left == n && n == v->nr,
@@ -121,11 +121,11 @@ check_message(struct message *m, long size)
 static void
 use(struct message *m, long size)
 {
-	struct vertex *v = msg_first(m);
+	struct vertex *v = msg_first_vertex(m);
 	unsigned long off;
 	long pid, n = 0;
 
-	for (; n < 8 && v != NULL; v = msg_next(v)) {
+	for (; n < 8 && v != NULL; v = msg_next_vertex(v)) {
 		if (th_is_dsn(v->thread))
 			continue;
 		n++;
@@ -143,7 +143,7 @@ use(struct message *m, long size)
 static void
 clear(void)
 {
-	struct message *m = msg_find(123, NULL);
+	struct message *m = msg_find_number(123, NULL);
 	struct past past;
 
 	if (m != NULL)
@@ -175,7 +175,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_file("123-1", data, n);
 	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
 	strcpy(name, "123-1");
-	fuzz_must(spool_may_load(name, 1), "a file");
+	fuzz_must(spool_can_load(name, 1), "a file");
 	m = load(name, &opened);
 	if (m != NULL && n % 2 != 0 && due_if_forgotten(m, &until) != STAYS) {
 		forget(m);

@@ -34,11 +34,11 @@ rate(const char *s)
 	d.slot = -NEVER;
 	d.fb = &f;
 	for (now.mono = i = 0; i < 5; i++) {
-		wait = fb_wait(&d);
+		wait = fb_rate_wait(&d);
 		fuzz_must(wait >= 0 && wait <= (double)f.rate.per * 1.01,
 		    "nobody waits longer than the rate says");
 		now.mono += wait + 0.001 * (double)f.rate.per;
-		fb_started(&d);
+		fb_use_slot(&d);
 	}
 }
 

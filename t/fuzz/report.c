@@ -51,7 +51,7 @@ begin(void)
 	fuzz_office();
 	opt.postoffice = "..";
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
-	c = cf_load("../cf", complain);
+	c = cf_read_file("../cf", complain);
 	fuzz_must(c != NULL, "a configuration");
 	q_use_config(c);
 	text_init(&t, third, sizeof(third));
@@ -85,7 +85,7 @@ hire(struct thread *t)
 	ta->born = ta->heard = now.mono;
 	enlist(ta, t->ring);
 	ta->due = now.mono + 1000;
-	th_give(ta, t->ready.head);
+	th_feed(ta, t->ready.head);
 	return ta;
 }
 
@@ -106,14 +106,14 @@ say_it(struct ta *ta, const unsigned char *data, size_t n)
 static void
 check(unsigned long num, const char *was, size_t size)
 {
-	struct message *m = msg_find(num, NULL);
+	struct message *m = msg_find_number(num, NULL);
 	struct vertex *v;
 	unsigned i, left;
 	long n;
 
 	if (m == NULL || m->end >= END_DROP)
 		return;
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		for (i = left = 0; i < v->nr; i++)
 			left += v->r[i].state == RC_PENDING;
 		fuzz_must(left == v->left, "what is left is counted");
@@ -129,12 +129,12 @@ check(unsigned long num, const char *was, size_t size)
 static void
 check_others(void)
 {
-	struct message *m = msg_find(123, NULL);
-	struct vertex *v = m == NULL ? NULL : msg_first(m);
+	struct message *m = msg_find_number(123, NULL);
+	struct vertex *v = m == NULL ? NULL : msg_first_vertex(m);
 
 	while (v != NULL && (v->thread == NULL ||
 	    strcmp(v->thread->host, "b.host") != 0))
-		v = msg_next(v);
+		v = msg_next_vertex(v);
 	fuzz_must(v != NULL && v->left == 1 && v->state == V_READY,
 	    "what it was not given is untouched");
 }
@@ -142,7 +142,7 @@ check_others(void)
 static void
 forget(unsigned long num)
 {
-	struct message *m = msg_find(num, NULL);
+	struct message *m = msg_find_number(num, NULL);
 
 	if (m != NULL && m->end < END_DROP)
 		q_drop_message(m, "enough");
@@ -163,9 +163,10 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	put("125-1", third, nthird);
 	fuzz_arrived();
 	in_load();
-	t = th_get(th_chan("test"), "a.host", 0);
-	fuzz_must(msg_find(123, NULL) != NULL && msg_find(124, NULL) != NULL &&
-	    msg_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
+	t = th_get(th_get_channel("test"), "a.host", 0);
+	fuzz_must(msg_find_number(123, NULL) != NULL &&
+	    msg_find_number(124, NULL) != NULL &&
+	    msg_find_number(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
 	ta = hire(t);
 	memcpy(inbuf, "#hungry\n", 8);
 	take_lines(ta, 8);

@@ -25,13 +25,13 @@ put(void)
 	    "s local - sender 0\nr           test a.host u1 0\n"
 	    "r           test b.host u2 0\nm\n\n";
 
-	if (msg_find(123, NULL) != NULL)
+	if (msg_find_number(123, NULL) != NULL)
 		return;
 	fuzz_file("123-1", control, sizeof(control) - 1);
 	fuzz_file("../queue/123-1", "body\n", 5);
 	fuzz_arrived();
 	in_load();
-	fuzz_must(msg_find(123, NULL) != NULL, "there is a message");
+	fuzz_must(msg_find_number(123, NULL) != NULL, "there is a message");
 }
 
 static void
@@ -49,11 +49,11 @@ begin(void)
 	opt.postoffice = "..";
 	opt.rendezvous = "../ask";
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
-	config = cf_load("../cf", complain);
+	config = cf_read_file("../cf", complain);
 	fuzz_must(config != NULL, "a configuration");
 	q_use_config(config);
 	config->mailqsock.number = -1;
-	fuzz_must(held_load() == 0, "holds");
+	fuzz_must(held_read_file() == 0, "holds");
 	status_listen();
 	fuzz_must(queries.in >= 0 && commands.in >= 0, "two pipes");
 	fuzz_must(mkfifo("../ask.1", 0600) == 0 &&
