@@ -840,7 +840,7 @@ wants_success(const char *name, unsigned long off)
 	c = ctl_rcpt_at(name, off);
 	if (c == NULL)
 		return errno != 0 && errno != ENOENT;
-	return c->l.error != 0 || (c->wishes & NOTIFY_SUCCESS) != 0;
+	return c->l.error != 0 || (c->notify & NOTIFY_SUCCESS) != 0;
 }
 
 /* Applies the final report of an agent.  If the agent leaves the diagnostic

@@ -16,7 +16,7 @@
 #include <pwd.h>
 #endif
 
-#define NOBODY		65534	/* where no user has that name */
+#define NOBODY		65534	/* uid of nobody if no user has this name */
 #define LOCK_MOST	999999L	/* the largest number of six digits */
 
 void
@@ -186,7 +186,7 @@ user_become(const char *user, uid_t uid, gid_t gid)
 	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
-#define FD_MOST	65536L	/* no descriptor is higher than that */
+#define FD_MOST	65536L	/* no descriptor is higher */
 
 void
 fd_close_from(int fd)
@@ -199,10 +199,10 @@ fd_close_from(int fd)
 		close(fd);
 }
 
-/* Is this the error of a system or file system that cannot sync a directory, or
- * of a user who may not read it? */
+/* Returns 1 for the errno of a system or file system that cannot sync a
+ * directory, or of a user who may not read it. */
 static int
-is_never(int error)
+is_unsupported(int error)
 {
 #ifdef ENOTSUP
 	if (error == ENOTSUP)
@@ -216,18 +216,16 @@ is_never(int error)
 	    error == EACCES || error == EPERM || error == ENOSYS;
 }
 
-int
+enum dir_result
 dir_sync(const char *path)
 {
-	int bad, error, fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	int error = 0, fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return is_never(errno) ? 1 : -1;
-	bad = fd_sync(fd) < 0;
-	error = errno;
-	close(fd);
-	if (!bad)
-		return 0;
+	if (fd < 0 || fd_sync(fd) < 0)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
 	errno = error;
-	return is_never(error) ? 1 : -1;
+	return error == 0 ? DIR_SYNCED :
+	    is_unsupported(error) ? DIR_CANNOT : DIR_ERROR;
 }

@@ -42,19 +42,20 @@
 struct splitting {
 	const char *s;		/* the rest of the command */
 	const char *channel, *host;
-	const char *(*var)(const char *);	/* NULL: it is only checked */
+	const char *(*var)(const char *);	/* NULL: only check */
 	struct command *c;
 	struct text out;
 	char	*word;		/* the beginning of the current word */
-	const char *why;	/* it cannot be used */
+	const char *why;	/* why the command cannot be run, or NULL */
 	int	given;		/* the word depends on the address */
-	int	led;		/* that word begins with a value */
-	size_t	alone;		/* out.len when the word was $host alone */
+	int	led;		/* the word begins with a part of the address */
+	size_t	alone;		/* out.len behind a $host that begins the word;
+				 * 0: none */
 };
 
 /* Adds the value of the name at p->s, behind '$', to the current word. */
 static void
-give_value(struct splitting *p)
+add_value(struct splitting *p)
 {
 	int first = p->out.s + p->out.len == p->word, braces = *p->s == '{';
 	int host, channel;
@@ -112,7 +113,7 @@ split_word(struct splitting *p)
 		} else if (quote == 0 && (c == '"' || c == '\'')) {
 			quote = c;
 		} else if (c == '$' && quote != '\'') {
-			give_value(p);
+			add_value(p);
 		} else {
 			if (c == '\\' && *p->s != '\0' && (quote == 0 ||
 			    (quote == '"' && strchr("\"\\$", *p->s) != NULL)))
@@ -127,9 +128,9 @@ split_word(struct splitting *p)
 	text_put(&p->out, "", 1);
 }
 
-/* Files the word as environment (a leading NAME=value) or argument. */
+/* Adds the word to the environment (a leading NAME=value) or the arguments. */
 static void
-place_word(struct splitting *p)
+add_word(struct splitting *p)
 {
 	struct command *c = p->c;
 	size_t name = strspn(p->word, NAME DIGITS);
@@ -170,7 +171,7 @@ cmd_split(const char *s, const char *channel, const char *host,
 	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {
 		split_word(&p);
 		if (p.why == NULL)
-			place_word(&p);
+			add_word(&p);
 	}
 	c->env[c->nenv] = c->argv[c->nargv] = NULL;
 	c->used = p.out.len;
@@ -204,7 +205,7 @@ cmd_env(struct command *c, const char *name, const char *value)
 	return t.cut ? -1 : 0;
 }
 
-/* ---- a program is started -------------------------------------------- */
+/* ---- starting a program ---------------------------------------------- */
 
 void
 cmd_close(int in, int out)
@@ -215,8 +216,9 @@ cmd_close(int in, int out)
 		close(in);
 }
 
-/* Makes both ends: 0 or -1.  An end that another program had too would hide
- * that this one is gone, and one on which we waited would stop everything. */
+/* Makes both ends: 0 or -1.  They are closed on exec, as an end in another
+ * agent would hide the death of this one, and ours do not block, as the daemon
+ * never waits for an agent. */
 static int
 make_ends(int ours[2], int theirs[2])
 {
@@ -254,9 +256,10 @@ make_ends(int ours[2], int theirs[2])
 	return 0;
 }
 
-/* In the child: who it is to be.  NULL, or what could not be done. */
+/* In the child, sets limits, groups and user.  Returns NULL, or the name of
+ * what failed, with errno. */
 static const char *
-become(const struct command *c)
+become_user(const struct command *c)
 {
 #ifndef NO_RLIMIT
 	struct rlimit rl;
@@ -270,7 +273,7 @@ become(const struct command *c)
 	if (c->nice != 0 && nice(c->nice) == -1 && errno != 0)
 		return "nice";
 	if (geteuid() != 0)
-		return NULL;	/* we can be nobody else */
+		return NULL;	/* only root can become another user */
 	if (groups_leave((gid_t)c->gid) < 0)
 		return "setgroups";
 	if (setgid((gid_t)c->gid) < 0)
@@ -278,7 +281,7 @@ become(const struct command *c)
 	return setuid((uid_t)c->uid) < 0 ? "setuid" : NULL;
 }
 
-/* In the child: becomes the program.  Says why when it cannot. */
+/* In the child, executes the program, or writes a line that says why not. */
 static void
 become_program(struct command *c, const int theirs[2])
 {
@@ -286,14 +289,14 @@ become_program(struct command *c, const int theirs[2])
 	char line[1000];
 	int sig;
 
-	/* whatever we, or our parent, catch or ignore */
+	/* we or our parent may catch or ignore some */
 	for (sig = 1; sig < SIGNALS; sig++)
 		signal(sig, SIG_DFL);
-	setpgid(0, 0);		/* a terminal's ^C is for us */
+	setpgid(0, 0);		/* so that ^C at a terminal does not end it */
 	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
 	    dup2(theirs[1], 2) < 0)
 		_exit(X_OSERR);
-	what = become(c);
+	what = become_user(c);
 	if (what == NULL) {
 		execve(c->argv[0], c->argv, c->env);
 		what = "execute";

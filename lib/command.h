@@ -12,44 +12,46 @@
 enum cmd_bound {
 	CMD_FREE,		/* not at all */
 	CMD_IN_WORD,		/* inside a word */
-	CMD_AS_WORD		/* as the word $host: no job has to name it */
+	CMD_AS_WORD		/* as the word $host: no job names the host */
 };
 
 #define CMD_WORDS	40
-#define CMD_ADDED	8	/* of the environment, beside its own words */
-#define CMD_BYTES	4096	/* all of its words */
+#define CMD_ADDED	8	/* variables that cmd_env can add */
+#define CMD_BYTES	4096	/* bytes of all words */
 
 struct command {
-	char	*env[CMD_WORDS + CMD_ADDED + 1];	/* leading NAME=value
-				 * words, what was added, NULL; nenv */
-	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
+	/* the leading words NAME=value and what cmd_env added; nenv and a
+	 * NULL */
+	char	*env[CMD_WORDS + CMD_ADDED + 1];
+	char	*argv[CMD_WORDS + 1];	/* nargv and a NULL */
 	int	nenv, nargv;
 	enum cmd_bound bound;
-	char	plain[64];	/* the first $name that stays as it is */
+	char	plain[64];	/* the first $name that is not replaced */
 	size_t	used;		/* bytes of mem */
 	char	mem[CMD_BYTES + CMD_ADDED * 1024];
-	/* for cmd_start: the agent's user and group, if we are root; what is
-	 * added to its nice value; the limit of its descriptors */
+	/* for cmd_start: the agent's user and group, if we are root; what its
+	 * nice value grows by; the limit of its descriptors */
 	long	uid, gid, nice, files;
 };
 
-/* Splits the command for an address and fills it in; var returns the value of
- * ${NAME}, NULL if unknown.  With var NULL the command is only checked, and any
- * NAME is accepted.  NULL if it can be run, else the reason. */
+/* Splits the command for the address channel/host and puts its parts in; var
+ * returns the value of ${NAME}, NULL if unknown.  With var NULL the command is
+ * only checked, and any NAME is accepted.  Returns NULL, or the reason why the
+ * command cannot be run. */
 const char *cmd_split(const char *, const char *channel, const char *host,
 	    const char *(*var)(const char *), struct command *);
-/* Adds a variable to the environment, if the value is not NULL and the command
- * sets no other: 0, or -1 if there is no room. */
+/* Adds a variable to the environment, unless the value is NULL or the command
+ * sets this variable: 0, or -1 if there is no room. */
 int	cmd_env(struct command *, const char *name, const char *value);
-/* Starts the agent; argv[0] is its path.  It gets that environment alone and,
- * as descriptors 0, 1 and 2, one end of a socket or of two pipes.  Returns its
- * process number, or -1 with errno.  Our ends do not block: ours[0] is to read
- * from, ours[1] to write to.  If the agent cannot run, a line there says why,
- * after "# ".  cmd_close closes our ends; -1 is none. */
+/* Starts the agent, whose path is argv[0], with the environment env alone.  Its
+ * descriptors 0, 1 and 2 are one end of a socket or of two pipes.  Returns its
+ * process number, or -1 with errno.  We read from ours[0] and write to ours[1];
+ * neither blocks.  If the agent cannot run, a line to ours[0] says why, after
+ * "# ".  cmd_close closes our ends; -1 stands for a closed one. */
 long	cmd_start(struct command *, int ours[2]);
 void	cmd_close(int in, int out);
 #ifdef NO_SOCKETPAIR
-#define CMD_FDS	2	/* descriptors that our ends are */
+#define CMD_FDS	2	/* descriptors of our ends */
 #else
 #define CMD_FDS	1
 #endif

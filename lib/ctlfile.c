@@ -76,7 +76,7 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define NEAR	6	/* lines behind a recipient's that may be its N line */
+#define N_LINES	6	/* lines behind a recipient that may be its N line */
 
 const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 
@@ -93,9 +93,9 @@ ctl_is_word(const char *s, size_t n, const char *word)
 	return i == n && word[i] == '\0';
 }
 
-/* The bit of one word of a NOTIFY list, 0: there is no such word. */
+/* Returns the bit of one word of a NOTIFY list, 0 for an unknown word. */
 static unsigned
-wish_of(const char *s, size_t n)
+notify_bit(const char *s, size_t n)
 {
 	return ctl_is_word(s, n, "FAILURE") ? NOTIFY_FAILURE :
 	    ctl_is_word(s, n, "SUCCESS") ? NOTIFY_SUCCESS :
@@ -103,7 +103,7 @@ wish_of(const char *s, size_t n)
 	    ctl_is_word(s, n, "NEVER") ? NOTIFY_NEVER : 0;
 }
 
-/* The bits of the words of a list, which ends at a blank. */
+/* Returns the bits of the words of a list, which ends at a blank. */
 static unsigned
 notify_list(const char *s)
 {
@@ -112,7 +112,7 @@ notify_list(const char *s)
 
 	do {
 		len = strcspn(s, ", \t");
-		wishes |= wish_of(s, len);
+		wishes |= notify_bit(s, len);
 		s += len;
 	} while (*s++ == ',');
 	return wishes != 0 ? wishes | NOTIFY_GIVEN : 0;
@@ -147,16 +147,16 @@ is_base36(const char *p)
 	    (p[6] == ' ' || isdigit((unsigned char)p[6]));
 }
 
-/* Does the line have six bytes for a process number behind its tag?  field is
- * the text there. */
+/* Returns 1 if the text behind the tag of a line begins with the six bytes for
+ * a process number. */
 static int
-has_pid(int tag, const char *field)
+is_pid_field(int tag, const char *field)
 {
 	return *field == ' ' || isdigit((unsigned char)*field) ||
 	    (tag == '~' && is_base36(field));
 }
 
-/* The process number in the six bytes of a lock; 0: none. */
+/* Returns the process number in the six bytes of a lock, or 0. */
 static long
 pid_of(const char *p)
 {
@@ -171,9 +171,9 @@ pid_of(const char *p)
 
 /* ---- words of a line ------------------------------------------------- */
 
-/* The end of the word at p: a blank outside quotes and, in a list of hosts,
- * which begins with a parenthesis, outside these.  A backslash quotes the next
- * byte. */
+/* Returns the end of the word at p: a blank outside quotes and, in a list of
+ * hosts, which begins with a parenthesis, outside parentheses.  A backslash
+ * quotes the next byte. */
 static const char *
 word_end(const char *p)
 {
@@ -198,10 +198,10 @@ word_end(const char *p)
 	return p;
 }
 
-/* Copies the word at *p and moves *p behind the blank after it: 0, or -1 if it
- * is empty, too long or contains control bytes. */
+/* Copies the word at *p and moves *p behind the blank after the word: 0, or -1
+ * if the word is empty, too long or contains control bytes. */
 static int
-take_word(const char **p, char *word, int lower)
+copy_word(const char **p, char *word, int lower)
 {
 	const char *end = word_end(*p), *s;
 	int c;
@@ -220,13 +220,13 @@ take_word(const char **p, char *word, int lower)
 }
 
 static void
-pass_word(const char **p)
+skip_word(const char **p)
 {
 	*p = word_end(*p);
 	*p += **p != '\0';
 }
 
-/* ((mx1 mx2)(mx3)) becomes mx1. */
+/* Changes a list of hosts, such as ((mx1 mx2)(mx3)), to its first host, mx1. */
 static void
 first_host(char *host)
 {
@@ -242,14 +242,14 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
-/* Does the form of the current recipient line leave room for a lock? */
+/* Returns 1 if the current recipient line has the six bytes of a lock. */
 static int
-has_room(const struct ctl *c)
+has_lock_field(const struct ctl *c)
 {
-	return c->l.len >= 8 && has_pid(c->l.line[1], c->l.line + 2);
+	return c->l.len >= 8 && is_pid_field(c->l.line[1], c->l.line + 2);
 }
 
-/* The number in the four bytes of a delay field. */
+/* Returns the number in the four bytes of a delay field. */
 static unsigned long
 delays_of(const char *field)
 {
@@ -262,20 +262,20 @@ delays_of(const char *field)
 	return n;
 }
 
-/* The words of the current recipient line; NULL: there are none. */
+/* Returns the words of the current recipient line, or NULL. */
 static const char *
-words_of(struct ctl *c)
+rcpt_words(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return NULL;
-	c->with_pid = has_room(c);
+	c->with_pid = has_lock_field(c);
 	if (c->with_pid)
 		p += 6;
 	c->delay_at = 0;
 	c->delays = ULONG_MAX;
-	if (has_pid(' ', p)) {
+	if (is_pid_field(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
 		c->delay_at = c->l.off + (p - c->l.line);
@@ -289,11 +289,11 @@ words_of(struct ctl *c)
 static int
 parse_rcpt(struct ctl *c)
 {
-	const char *p = words_of(c);
+	const char *p = rcpt_words(c);
 
-	if (p == NULL || take_word(&p, c->channel, 1) < 0 ||
-	    take_word(&p, c->host, !c->capitals) < 0 ||
-	    take_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
+	if (p == NULL || copy_word(&p, c->channel, 1) < 0 ||
+	    copy_word(&p, c->host, !c->capitals) < 0 ||
+	    copy_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
 		return -1;
 	c->rest = p;
 	first_host(c->host);
@@ -313,9 +313,9 @@ ctl_address(struct ctl *c)
 	int n;
 
 	if (c->l.line[0] == 's') {
-		pass_word(&p);
+		skip_word(&p);
 		c->report = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
-		pass_word(&p);
+		skip_word(&p);
 	}
 	c->user[0] = '\0';
 	c->long_sender = 0;
@@ -335,10 +335,10 @@ ctl_seek(struct ctl *c, unsigned long off)
 	line_at(&c->l, off);
 }
 
-/* Takes the Message-ID from a line of a header; the field may be folded behind
- * its name. */
+/* Copies the Message-ID if the current line of a header has it; the field may
+ * be folded behind its name. */
 static void
-see_header(struct ctl *c)
+scan_header(struct ctl *c)
 {
 	const char *p = c->l.line;
 	int begins = c->l.len >= MESSAGE_ID_LEN &&
@@ -360,7 +360,7 @@ ctl_walk(struct ctl *c)
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
 			if (c->msgid[0] == '\0')
-				see_header(c);
+				scan_header(c);
 			continue;
 		}
 		if (c->l.line[0] == 'r' &&
@@ -373,36 +373,36 @@ ctl_walk(struct ctl *c)
 	return 0;
 }
 
-/* Is the current line, behind a recipient's, its N line? */
+/* Returns 1 if the current line is the N line of the last recipient. */
 static int
-is_words(struct ctl *c)
+is_n_line(struct ctl *c)
 {
-	int letter = c->l.line[0], his;
+	int letter = c->l.line[0], found;
 
-	if (c->near == 0)
+	if (c->n_lines == 0)
 		return 0;
-	his = letter == 'N' && c->l.len > 2;
-	if (his || (letter != '\0' && strchr("rXsemMd", letter) != NULL))
-		c->near = 0;
+	found = letter == 'N' && c->l.len > 2;
+	if (found || (letter != '\0' && strchr("rXsemMd", letter) != NULL))
+		c->n_lines = 0;
 	else
-		c->near--;
-	return his;
+		c->n_lines--;
+	return found;
 }
 
 /* Moves from a recipient line to its N line: 1, or 0 if it has none. */
 static int
-to_words(struct ctl *c)
+seek_n_line(struct ctl *c)
 {
-	for (c->near = NEAR; c->near > 0 && ctl_walk(c); )
-		if (is_words(c))
+	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_walk(c); )
+		if (is_n_line(c))
 			return 1;
 	return 0;
 }
 
-/* Moves to the recipient line that begins at off: 1, or 0 if there is none
- * there, as in a header block, whose lines may begin with "r:". */
+/* Moves to the recipient line that begins at off: 1, or 0 if no recipient line
+ * begins there; a line of a header block may begin with "r:". */
 static int
-to_rcpt(struct ctl *c, unsigned long off)
+seek_rcpt(struct ctl *c, unsigned long off)
 {
 	if (off == 0 || off > CONTROL_MAX)
 		return 0;
@@ -415,18 +415,18 @@ to_rcpt(struct ctl *c, unsigned long off)
 int
 ctl_rcpt(struct ctl *c, unsigned long off)
 {
-	if (!to_rcpt(c, off) || parse_rcpt(c) < 0)
+	if (!seek_rcpt(c, off) || parse_rcpt(c) < 0)
 		return -1;
 	c->tag = (unsigned char)c->l.line[1];
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
 	c->rest = c->privilege;	/* the next line takes the buffer */
-	c->drpt = to_words(c) ? (long)c->l.off : -1;
-	c->wishes = ctl_notify(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
+	c->drpt = seek_n_line(c) ? (long)c->l.off : -1;
+	c->notify = ctl_notify(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
 	    sizeof(c->orcpt));
 	return 0;
 }
 
-/* Counts a recipient with this tag if it is done: 1 or 0. */
+/* Returns 1 if a recipient with this tag is done, and counts it. */
 static int
 count_done(struct ctl *c, int tag)
 {
@@ -441,7 +441,7 @@ scan_rcpt(struct ctl *c)
 	int tag = c->l.line[1];
 
 	c->nrcpt++;
-	c->near = NEAR;
+	c->n_lines = N_LINES;
 	if (count_done(c, tag))
 		return;
 	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
@@ -456,19 +456,19 @@ scan_trigger(struct ctl *c)
 	const char *p = c->l.line + 2;
 
 	c->ntrigger++;
-	if (c->l.len < 3 || take_word(&p, c->host, 1) < 0)
+	if (c->l.len < 3 || copy_word(&p, c->host, 1) < 0)
 		c->why = "a T line names no host";
 }
 
-/* Any other line with this letter is a comment. */
+/* A '#' line without the words of a command is a comment. */
 static void
 scan_cancel(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 
 	c->cancel = CANCEL_NONE;
-	if (c->l.len < 3 || c->l.unended || take_word(&p, c->channel, 1) < 0 ||
-	    take_word(&p, c->host, 1) < 0)
+	if (c->l.len < 3 || c->l.unended || copy_word(&p, c->channel, 1) < 0 ||
+	    copy_word(&p, c->host, 1) < 0)
 		return;
 	if (strcmp(p, ctl_cancels[CANCEL_DELETE]) == 0)
 		c->cancel = CANCEL_DELETE;
@@ -500,7 +500,7 @@ scan_line(struct ctl *c)
 		else if (c->nrcpt > 0)
 			c->why = "its format (@) comes behind a recipient";
 		break;
-	case 'i':	/* so that nothing else can be reached by it */
+	case 'i':	/* the file must not name another message */
 		if (strcmp(value, name_base(c->name)) != 0)
 			c->why = "its i line names another file";
 		c->seen_i = 1;
@@ -556,7 +556,7 @@ ctl_line(struct ctl *c)
 		return -1;
 	while (letter == 0 && ctl_walk(c)) {
 		letter = (unsigned char)c->l.line[0];
-		if (!is_words(c) && letter == 'N')
+		if (!is_n_line(c) && letter == 'N')
 			letter = 0;
 		if (c->l.unended && letter != 'd' && letter != '#')
 			c->why = "it was cut: its last line is not ended";
@@ -569,23 +569,24 @@ ctl_line(struct ctl *c)
 }
 
 static int
-alive(long pid)
+is_alive(long pid)
 {
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* Is a process with this number at work on the file?  See the essay.  Its fcntl
- * lock cannot be seen if the system has no locks, if another process has a lock
- * on that byte, as anybody may who can read the file, or if the process is on
- * another machine or in a container and has no number here. */
+/* Returns 1 if the lock of the process is believed; see the essay.  The fcntl
+ * lock of a process cannot be seen if the system has no locks, if another
+ * process has a lock on that byte, as anybody may who can read the file, or if
+ * the process is on another machine or in a container and has no number here.
+ */
 static int
 is_believed(const struct ctl *c, long pid)
 {
-	return alive(pid) && (now.mono < c->since + LOCK_BELIEVED ||
+	return is_alive(pid) && (now.mono < c->since + LOCK_BELIEVED ||
 	    fd_lock_at(c->l.fd, F_GETLK, F_WRLCK, LOCK_BYTE(pid)) == pid);
 }
 
-/* The byte at off of the file, or -1. */
+/* Returns the byte at off of the file, or -1. */
 static int
 byte_at(int fd, unsigned long off)
 {
@@ -595,43 +596,38 @@ byte_at(int fd, unsigned long off)
 	    read(fd, &byte, 1) == 1 ? byte : -1;
 }
 
-/* Writes n bytes at off: 0 or -1. */
+/* Writes the tag of the current recipient, and blanks into the six bytes of its
+ * lock: 0 or -1. */
 static int
-put_at(int fd, unsigned long off, const char *s, size_t n)
-{
-	return lseek(fd, (off_t)off, SEEK_SET) < 0 ? -1 : fd_write(fd, s, n);
-}
-
-/* Sets the tag of the current recipient, and the six bytes behind it if these
- * are for a lock: 0 or -1. */
-static int
-put_tag(const struct ctl *c, int tag)
+write_tag(const struct ctl *c, int tag)
 {
 	char field[8];
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
-	return put_at(c->l.fd, c->l.off + 1, field, has_room(c) ? 7 : 1);
+	return lseek(c->l.fd, (off_t)c->l.off + 1, SEEK_SET) < 0 ? -1 :
+	    fd_write(c->l.fd, field, has_lock_field(c) ? 7 : 1);
 }
 
 /* Removes the lock of a process that is gone from the current recipient; its
  * tag is read again, as the process may have set a final one before its end.
  * Returns the tag. */
 static int
-unlock(const struct ctl *c)
+clear_lock(const struct ctl *c)
 {
 	int tag = byte_at(c->l.fd, c->l.off + 1);
 
-	if (tag == '~' && put_tag(c, ' ') == 0)
+	if (tag == '~' && write_tag(c, ' ') == 0)
 		return ' ';
 	return tag < 0 ? '~' : tag;
 }
 
-/* The current recipient is locked: -1 with later set if the lock is believed, 1
- * if it was removed, 0 if the recipient is done. */
+/* Removes the lock of the current recipient and returns the tag.  A lock that
+ * is believed stays, and why is set. */
 static int
-scan_lock(struct ctl *c)
+remove_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
+	int tag;
 
 	if (is_believed(c, pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
@@ -639,26 +635,28 @@ scan_lock(struct ctl *c)
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
-		return -1;
+		return '~';
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    ctl_msg(c->name), c->l.off, pid);
-	return !count_done(c, unlock(c));
+	tag = clear_lock(c);
+	count_done(c, tag);
+	return tag;
 }
 
 int
 ctl_next(struct ctl *c)
 {
-	int letter, tag, pending;
+	int letter, tag;
 
 	while ((letter = ctl_line(c)) > 0 && letter != 'T' && letter != '#') {
-		tag = c->l.line[1];
 		if (letter != 'r')
 			continue;
-		pending = tag == '~' ? scan_lock(c) :
-		    tag != '+' && tag != '-';
-		if (pending != 0)
-			return pending < 0 ? -1 : letter;
+		tag = c->l.line[1] == '~' ? remove_lock(c) : c->l.line[1];
+		if (c->why != NULL)
+			return -1;
+		if (tag != '+' && tag != '-')
+			return letter;
 	}
 	return letter;
 }
@@ -728,8 +726,8 @@ ctl_close(struct ctl *c)
 	c->l.fd = -1;
 }
 
-/* Like the agent mailbox, ignores quotes, case, and all behind a '+' or an '@'.
- * A file or a program counts as a mailbox of its uid. */
+/* Ignores quotes, case, and all behind a '+' or an '@', as the agent mailbox
+ * does.  A file or a program counts as a mailbox of its uid. */
 unsigned
 ctl_mailbox_hash(const struct ctl *c)
 {
@@ -753,19 +751,20 @@ ctl_mailbox_hash(const struct ctl *c)
 
 #define NO_HDR	ULONG_MAX
 
-static struct ctl kept;		/* the file, if it has a name; a line of it */
+static struct ctl kept;		/* the open file; without a name: none */
 
-/* The header block at hdr serves recipients at from and behind. */
+/* The header block with its text at hdr belongs to the recipients in
+ * [from, hdr). */
 static struct {
 	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
-} served;
+} block;
 
 const char *
 ctl_msg(const char *name)
 {
 	static char text[NAME_MAX_ + 44];
 	char id[40];
-	int err = errno;	/* that may be what is logged */
+	int err = errno;	/* the caller may log it behind this text */
 	int bad = spool_id(name, NULL, NULL, id, sizeof(id)) < 0 ||
 	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
@@ -780,12 +779,12 @@ ctl_close_kept(void)
 		close(kept.l.fd);
 	kept.name[0] = '\0';
 	kept.l.fd = -1;
-	served.from = served.hdr = 0;
+	block.from = block.hdr = 0;
 }
 
-/* Opens it, if it is not open: its descriptor, or -1. */
+/* Makes this the file that is kept open.  Returns its descriptor, or -1. */
 static int
-hold(const char *name)
+open_kept(const char *name)
 {
 	int fd;
 
@@ -800,19 +799,19 @@ hold(const char *name)
 	return fd;
 }
 
-/* The recipient line that begins at off, its letter and tag at least, or NULL.
- * anew: read it from the file even if the buffer has it. */
+/* Returns the recipient line that begins at off, at least its letter and tag,
+ * or NULL.  anew: reads it from the file even if the buffer has it. */
 static const char *
-peek(const char *name, unsigned long off, int anew)
+rcpt_line(const char *name, unsigned long off, int anew)
 {
-	if (hold(name) < 0)
+	if (open_kept(name) < 0)
 		return NULL;
 	if (anew)
 		line_start(&kept.l, kept.l.fd, off);
-	return to_rcpt(&kept, off) ? kept.l.line : NULL;
+	return seek_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
-/* Was the file that is kept open cut before off? */
+/* Returns 1 if the file that is kept open ends before off. */
 static int
 is_cut_at(unsigned long off)
 {
@@ -825,16 +824,16 @@ is_cut_at(unsigned long off)
 int
 ctl_set_tag(const char *name, unsigned long off, int tag)
 {
-	const char *line = peek(name, off, 1);
+	const char *line = rcpt_line(name, off, 1);
 
-	/* nobody can deliver to a recipient whose line is gone, so one that is
-	 * delivered or deleted needs no tag */
+	/* nobody delivers to a recipient whose line is gone, so the tag '+'
+	 * is not needed */
 	if (line == NULL && tag == '+' && is_cut_at(off)) {
 		log_warn("tag msg=%s rcpt=%lu tag=%c the control file was cut "
 		    "before this line", ctl_msg(name), off, tag);
 		return 0;
 	}
-	if (line == NULL || put_tag(&kept, tag) < 0) {
+	if (line == NULL || write_tag(&kept, tag) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
@@ -843,25 +842,23 @@ ctl_set_tag(const char *name, unsigned long off, int tag)
 	return 0;
 }
 
-/*
- * A final tag never changes, so one in the buffer is good; else the line is
- * read again.  Reports come in the order of the file: one read serves a hundred
- * recipients.
- */
+/* A final tag never changes, so the buffer has the right one.  Other tags are
+ * read again.  Reports come in the order of the file: one read of it serves a
+ * hundred recipients. */
 int
 ctl_tag(const char *name, unsigned long off, long *pid)
 {
-	const char *line = peek(name, off, 0);
+	const char *line = rcpt_line(name, off, 0);
 	int tag;
 
 	if (line == NULL || (line[1] != '+' && line[1] != '-'))
-		line = peek(name, off, 1);
+		line = rcpt_line(name, off, 1);
 	tag = line == NULL ? -1 : line[1];
 	if (pid == NULL || tag != '~')
 		return tag;
 	*pid = pid_of(line + 2);
-	if (!alive(*pid)) {
-		tag = unlock(&kept);
+	if (!is_alive(*pid)) {
+		tag = clear_lock(&kept);
 		line_start(&kept.l, kept.l.fd, off);	/* without the lock */
 	}
 	return tag;
@@ -870,7 +867,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 const struct ctl *
 ctl_rcpt_at(const char *name, unsigned long off)
 {
-	return hold(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
+	return open_kept(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
 }
 
 int
@@ -878,7 +875,7 @@ ctl_field(const char *name, const char *letters, char *value, size_t size)
 {
 	int letter, found = -1;
 
-	if (hold(name) < 0)
+	if (open_kept(name) < 0)
 		return -1;
 	ctl_start(&kept, kept.l.fd, name);
 	while (ctl_walk(&kept) && !kept.l.unended &&
@@ -893,39 +890,37 @@ ctl_field(const char *name, const char *letters, char *value, size_t size)
 int
 ctl_sync(const char *name)
 {
-	int fd = hold(name);
+	int fd = open_kept(name);
 
 	return fd < 0 ? -1 : fd_sync(fd);
 }
 
 /* ---- diagnostics ----------------------------------------------------- */
 
-/*
- * Reads on from the current line to the header block that serves the recipient
- * at off: the offset of its text, or -1.  A block serves all recipients before
- * it, so its offset is kept: a run over many recipients of one file, in either
- * direction, reads the file once.
- */
+/* Returns the offset of the text of the header block of the recipient at off,
+ * or -1; reads on from the current line.  A block belongs to all recipients
+ * before it, so its offset is kept: a run over many recipients of one file, in
+ * either direction, reads the file once. */
 static long
-header_of(unsigned long off)
+header_offset(unsigned long off)
 {
-	while (served.hdr == 0 || kept.l.off < served.from ||
-	    kept.l.off >= served.hdr) {
+	while (block.hdr == 0 || kept.l.off < block.from ||
+	    kept.l.off >= block.hdr) {
 		if (kept.l.line[0] == 'm' && kept.l.len <= 2)
-			served.hdr = kept.l.off + kept.l.len + 1;
+			block.hdr = kept.l.off + kept.l.len + 1;
 		else if (line_next(&kept.l))
 			continue;
 		else
-			served.hdr = NO_HDR;
-		served.from = off;
+			block.hdr = NO_HDR;
+		block.from = off;
 		break;
 	}
-	if (off < served.from)
-		served.from = off;
-	return served.hdr == NO_HDR ? -1 : (long)served.hdr;
+	if (off < block.from)
+		block.from = off;
+	return block.hdr == NO_HDR ? -1 : (long)block.hdr;
 }
 
-/* Newlines within a message are carriage returns in the file, or blanks. */
+/* Adds a text with carriage returns, or blanks, for its newlines. */
 static void
 add_folded(struct text *t, const char *s, int newline)
 {
@@ -934,7 +929,7 @@ add_folded(struct text *t, const char *s, int newline)
 		    newline == ' ') ? newline : *s);
 }
 
-/* Fields for an agent that gave none, or for the scheduler itself. */
+/* Adds fields in the place of those of an agent. */
 static void
 add_notary(struct text *t, const char *user, const char *status,
     const char *message)
@@ -945,7 +940,7 @@ add_notary(struct text *t, const char *user, const char *status,
 	text_add(t, ")\1");
 }
 
-/* Does the file end in the middle of a line, as a crash may leave it? */
+/* Returns 1 if the file ends within a line, as a crash may leave it. */
 static int
 is_cut(int fd)
 {
@@ -963,21 +958,21 @@ ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
 	    hdr, drpt, when);
 }
 
-/* Appends the text, which is empty if the file could not be opened, and a
- * newline: 0 or -1.  off is the recipient in the log, 0: several. */
+/* Appends the text and a newline: 0 or -1.  An empty text means that the file
+ * could not be opened.  off names the recipient in the log; 0: several. */
 static int
-append(const char *name, struct text *t, unsigned long off)
+append_line(const char *name, struct text *t, unsigned long off)
 {
 	int fd = t->len == 0 ? -1 : fd_plain(name, O_WRONLY | O_APPEND, NULL);
-	int bad = fd < 0;
+	int bad;
 
 	t->s[t->len++] = '\n';
-	bad = bad || fd_write(fd, t->s, t->len) < 0;
+	bad = fd < 0 || fd_write(fd, t->s, t->len) < 0;
 	if (bad)
 		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
 		    strerror(errno));
-	if (fd >= 0)
-		bad |= close(fd) < 0;
+	if (fd >= 0 && close(fd) < 0)
+		bad = 1;
 	return bad ? -1 : 0;
 }
 
@@ -987,13 +982,13 @@ ctl_cancel(const char *name, const char *channel, const char *host,
 {
 	char line[2 * WORD_MAX_ + 40];
 	struct text t;
-	int fd = hold(name);
+	int fd = open_kept(name);
 
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0)
 		text_add(&t, "%s# %s %s %s", is_cut(fd) ? "\n" : "", channel,
 		    host, ctl_cancels[how]);
-	return append(name, &t, 0);
+	return append_line(name, &t, 0);
 }
 
 int
@@ -1003,14 +998,14 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	char line[4096];
 	const struct ctl *c;
 	struct text t;
-	int fd = hold(name);
+	int fd = open_kept(name);
 
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_rcpt_at(name, off);
 		if (c == NULL)
 			line_next(&kept.l);
-		ctl_diag_begin(&t, fd, off, header_of(off),
+		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
@@ -1019,7 +1014,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 		text_add(&t, "\t");
 		add_folded(&t, message, '\r');
 	}
-	return append(name, &t, off);
+	return append_line(name, &t, off);
 }
 
 char *

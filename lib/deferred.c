@@ -20,7 +20,7 @@
 #define PATH_SIZE	1024
 #define WHY		".why"
 #define PAUSE_LEAST	60	/* seconds after the first try */
-#define PAUSE_MOST	3600	/* ... doubled up to this */
+#define PAUSE_MOST	3600	/* seconds; the pause doubles up to here */
 
 int
 deferred_is_name(const char *s)
@@ -124,8 +124,8 @@ deferred_remove(const char *office, const char *num)
 	return why_path(path, office, num) < 0 ? -1 : unlink(path);
 }
 
-/* What cannot be looked at may be there; and without transport/ all would look
- * like one. */
+/* A file that lstat cannot see may be there.  Without transport/, no message is
+ * an orphan. */
 int
 office_is_orphan(const char *office, const char *name)
 {

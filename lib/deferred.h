@@ -9,29 +9,32 @@
 
 struct deferred {
 	unsigned long tries;	/* failed tries, at least one */
-	unsigned long table;	/* mark of the table at the last try */
-	long	last, next;	/* of the last and of the next try, seconds
+	unsigned long table;	/* number of the table of routes at the last
+				 * try; see deferred.c */
+	long	last, next;	/* times of the last and the next try, seconds
 				 * since 1970 */
-	char	reason[DEFERRED_WHY];	/* of the last try */
+	char	reason[DEFERRED_WHY];	/* why the last try failed */
 };
 
-/* Is this a name of messages in router/ and deferred/, a number? */
+/* Returns 1 if this may be the name of a message in router/ or deferred/: a
+ * number of at most 40 digits. */
 int	deferred_is_name(const char *);
-/* Reads office/deferred/NUM.why: 0, or -1 if it is missing or damaged; then the
- * message is due at once. */
+/* Reads office/deferred/NUM.why: 0, or -1 if the file is missing or damaged;
+ * the message is then due at once. */
 int	deferred_read(const char *office, const char *num, struct deferred *);
-/* Writes it, with the current time as that of the last try; last and next are
- * not used.  0, or -1 with errno. */
+/* Writes office/deferred/NUM.why, whose modification time is then that of the
+ * last try; does not use last and next.  0, or -1 with errno. */
 int	deferred_write(const char *office, const char *num,
 	    const struct deferred *);
 /* Removes office/deferred/NUM.why: 0, or -1 with errno. */
 int	deferred_remove(const char *office, const char *num);
-/* The number in the name NUM.why, copied to num; NULL: another name. */
+/* Copies the number in the name NUM.why to num, and returns num; NULL if the
+ * name has another form. */
 const char *deferred_num_of(const char *entry, char *num, unsigned long size);
 
-/* Has the message file office/queue/name no control file, nor one that is being
- * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.
- */
+/* Returns 1 if the message file office/queue/name has no control file in any
+ * hash directory, nor an unfinished one, whose name begins with a dot or
+ * SUBMIT_MARK. */
 int	office_is_orphan(const char *office, const char *name);
 
 #endif

@@ -6,19 +6,22 @@
 
 #include "util.h"
 
-#define FORM_LINE	1000	/* bytes of a line that are read at once */
+#define FORM_LINE	1000	/* bytes that are read at once, with NUL */
 
-/* Opens dir/name: NULL with errno; ENOENT if there is none, EINVAL for a name
- * that is not allowed. */
+/* Opens dir/name, or returns NULL with errno: ENOENT if there is no such file,
+ * EINVAL for a name that is not allowed. */
 FILE	*form_open(const char *dir, const char *name);
-/* Reads the next line of the head, without its newline: 1.  Or 0 at the first
- * line of the text, with its newline, or empty if there is no text. */
+/* Reads the next line.  Returns 1 for a line of the head, which is without its
+ * newline; 0 for the first line of the text, which has its newline, and is
+ * empty if there is no text. */
 int	form_next(FILE *, char line[FORM_LINE]);
-/* The value of a line of the head when it begins with this word, or NULL. */
+/* Returns the value of a line of the head that begins with this word; NULL if
+ * it begins with another word. */
 char	*form_value(char *line, const char *word);
-/* The address of an ADR line, and its length: NULL when it has none. */
+/* Returns the address in the value of an ADR line, and sets n to its length;
+ * NULL if there is none. */
 const char *form_address(const char *value, size_t *n);
-/* May the value of a HDR or ADR line stand in a header? */
+/* Returns 1 if the value of a HDR or ADR line is a field of a header. */
 int	form_is_field(const char *value);
 
 #endif

@@ -98,11 +98,11 @@ office_hash(const char *base, int level)
 
 /* ---- spool ids -------------------------------------------------------- */
 
-/* Reads the number of the start from the file STARTS_FILE in the post office;
- * 0 if there is none.  path is that of the message's file, below the post
- * office in a directory that has the same hash directories as the name. */
+/* Returns the number of the start from STARTS_FILE in the post office, or 0.
+ * The message file is at path, which ends with a directory of the post office
+ * and the name with its hash directories. */
 static unsigned long
-start_of(const char *path, const char *name)
+read_start(const char *path, const char *name)
 {
 	const char *end = path + strlen(path);
 	char file[PATH_MAX_], line[24] = "";
@@ -141,15 +141,15 @@ spool_time(const struct stat *st, struct spool_time *t)
 static const char code[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
 
-/* Adds the id without the number of the start: 0, or -1 when the time has no
- * date, or there is no room. */
+/* Adds the id without the number of the start: 0, or -1 if the time has no date
+ * or the text no room. */
 static int
 put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 {
 	const char *p = name_base(name);
 	const struct tm *tm = gmtime(&wall);
 	char stamp[13];
-	unsigned year;		/* with any time in a file, no overflow */
+	unsigned year;		/* of any time_t, without overflow */
 	int bit, n = 8;
 
 	if (tm == NULL)
@@ -191,7 +191,7 @@ spool_id(const char *name, const struct spool_time *at, const char *path,
 	if (lstat(path, &st) < 0 || put_id(&t, name, st.st_mtime, NS(&st)) < 0)
 		return -1;
 	if ((long)st.st_mtime < SANE_WALL)
-		text_add(&t, ".%lu", start_of(path, name));
+		text_add(&t, ".%lu", read_start(path, name));
 	return t.cut ? -1 : 0;
 }
 
@@ -219,8 +219,9 @@ mailname_is_valid(const char *s)
 	return s[-1] == '\0';
 }
 
+/* Sets host_name if this is a name of a host: 1, else 0. */
 static int
-take(const char *s)
+set_host_name(const char *s)
 {
 	if (s == NULL || !mailname_is_valid(s))
 		return 0;
@@ -228,9 +229,10 @@ take(const char *s)
 	return 1;
 }
 
-/* The first word of the file, or NULL. */
+/* Returns the first word of the file mailname, "" if there is none; NULL if the
+ * file cannot be opened. */
 static char *
-word_of_file(const char *dir)
+file_word(const char *dir)
 {
 	static char line[MAILNAME_SIZE + 100];
 	char path[PATH_MAX_], *s;
@@ -254,14 +256,14 @@ word_of_file(const char *dir)
 const char *
 mailname_given(const char *dir)
 {
-	return take(getenv("MAILNAME")) || take(word_of_file(dir)) ?
-	    host_name : NULL;
+	return set_host_name(getenv("MAILNAME")) ||
+	    set_host_name(file_word(dir)) ? host_name : NULL;
 }
 
 int
 mailname_is_empty(const char *dir)
 {
-	const char *s = mailname_given(dir) == NULL ? word_of_file(dir) : NULL;
+	const char *s = mailname_given(dir) == NULL ? file_word(dir) : NULL;
 
 	return s != NULL && *s == '\0';
 }
@@ -272,7 +274,7 @@ mailname(const char *dir)
 	struct utsname uts;
 
 	if (mailname_given(dir) == NULL &&
-	    (uname(&uts) < 0 || !take(uts.nodename)))
+	    (uname(&uts) < 0 || !set_host_name(uts.nodename)))
 		strcpy(host_name, "localhost");
 	return host_name;
 }

@@ -2,10 +2,10 @@
  * origin.c - reads from a control file who gets a DSN, on what, and how.
  *
  *	s smtp - anna@a.example 0	the sender of all that follows
- *	r local - fred 65534		fred's origin begins at the s line ...
+ *	r local - fred 65534		fred's origin begins at the s line
  *	n QQ314
- *	r local - mary 65534		... mary's is the same
- *	m				... with this header
+ *	r local - mary 65534		mary's is the same
+ *	m				their header
  *	Subject: Hello
  *
  * The agents dsn and errormail use it, and mailq for its diagnostic lines; the
@@ -107,8 +107,8 @@ addr_error(const char *s)
 	return quoted ? "5.1.3" : NULL;
 }
 
-/* Can a DSN go there?  '|', '/' and ':' begin a program, a file or a list, '-'
- * an option; '<' and '>' would end the brackets of an address. */
+/* '|', '/' and ':' begin a program, a file or a list, '-' an option; '<' and
+ * '>' would end the brackets of an address. */
 int
 can_get_dsn(const char *address)
 {
@@ -122,7 +122,7 @@ can_get_dsn(const char *address)
 /* ---- the message ----------------------------------------------------- */
 
 static void
-see_wish(const struct ctl *c, struct head *h, int *seen_ret)
+scan_wish(const struct ctl *c, struct head *h, int *seen_ret)
 {
 	const char *value = c->l.line + 2;
 
@@ -137,7 +137,7 @@ see_wish(const struct ctl *c, struct head *h, int *seen_ret)
 }
 
 static void
-see_head(const struct ctl *c, struct head *h)
+scan_head(const struct ctl *c, struct head *h)
 {
 	const char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
 
@@ -163,9 +163,9 @@ origin_read_head(struct diags *n, struct head *h)
 	for (ctl_seek(&n->c, 0); ctl_walk(&n->c) && n->c.l.line[0] != 'd' &&
 	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
 		nrcpt += n->c.l.line[0] == 'r';
-		see_wish(&n->c, h, &seen_ret);
+		scan_wish(&n->c, h, &seen_ret);
 		if (nrcpt == 0)
-			see_head(&n->c, h);
+			scan_head(&n->c, h);
 	}
 	errno = n->c.l.error;
 	ctl_seek(&n->c, 0);
@@ -174,9 +174,9 @@ origin_read_head(struct diags *n, struct head *h)
 
 /* ---- origins --------------------------------------------------------- */
 
-/* Reads the header that begins here: is it that of a DSN on a DSN? */
+/* Reads the header that begins here.  Returns 1 if it is of a DSN on a DSN. */
 static int
-see_header(struct ctl *c)
+is_double_dsn(struct ctl *c)
 {
 	size_t len = sizeof(DOUBLE_FIELD) - 1;
 	int twice = 0;
@@ -187,9 +187,10 @@ see_header(struct ctl *c)
 	return twice;
 }
 
-/* A line before the recipient that begins an origin. */
+/* The current line begins an origin, as no recipient has been seen behind it.
+ */
 static void
-see_begin(struct origin *g)
+begin_origin(struct origin *g)
 {
 	g->from = g->w.l.off;
 	if (g->w.l.line[0] == 'm')
@@ -198,26 +199,26 @@ see_begin(struct origin *g)
 	g->long_sender = g->w.long_sender;
 }
 
-/* A line that may end the origin, or begin its header: 1 when the origin is
- * complete. */
+/* The current line is behind the recipient: it ends the origin or begins the
+ * header of the origin.  Returns 1 if the origin is complete. */
 static int
-see_end(struct origin *g)
+end_origin(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
 	if (g->head != ULONG_MAX)
-		return 1;	/* the header of the origin before it */
+		return 1;	/* the header was read before */
 	if (g->w.l.line[0] != 'm')
 		return 0;
 	g->head = g->w.l.off;
 	g->hdr = (long)(g->head + g->w.l.len + 1);
-	g->twice = see_header(&g->w);
+	g->twice = is_double_dsn(&g->w);
 	return 1;
 }
 
-/* Nothing is known yet: the first origin begins with the file. */
+/* The first origin begins with the file. */
 static void
-forget(struct origin *g)
+reset_origin(struct origin *g)
 {
 	memset(g, 0, offsetof(struct origin, w));
 	g->w.report = 0;
@@ -226,13 +227,14 @@ forget(struct origin *g)
 void
 origin_start(const struct diags *n, struct origin *g)
 {
-	forget(g);
+	reset_origin(g);
 	line_start(&g->w.l, n->c.l.fd, 0);
 }
 
-/* Reads on from the end of the current origin to that of the line at off. */
+/* Reads from the end of the current origin to the origin of the recipient at
+ * off. */
 static void
-look_on(struct origin *g, unsigned long off)
+read_origin(struct origin *g, unsigned long off)
 {
 	int letter, seen = 0;
 
@@ -251,9 +253,9 @@ look_on(struct origin *g, unsigned long off)
 		    g->w.in_block))
 			continue;
 		if (g->w.l.off < off)
-			see_begin(g);
+			begin_origin(g);
 		else
-			seen = see_end(g);
+			seen = end_origin(g);
 	}
 }
 
@@ -263,12 +265,12 @@ origin_find(struct diags *n, struct origin *g, unsigned long off)
 	if (off >= g->from && off < g->to)
 		return 0;
 	if (off < g->from)
-		forget(g);
-	look_on(g, off);
+		reset_origin(g);
+	read_origin(g, off);
 	if (g->w.l.error == 0)
 		return 0;
 	n->c.l.error = g->w.l.error;
-	forget(g);
+	reset_origin(g);
 	return -1;
 }
 
@@ -300,9 +302,9 @@ diag_next_rcpt(struct diags *n)
 }
 
 /* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
- * it too short. */
+ * the line. */
 static int
-take_apart(struct diags *n)
+split_diag(struct diags *n)
 {
 	char *line = n->said, *tab, *p;
 	const char *end;
@@ -342,7 +344,7 @@ int
 diag_next(struct diags *n)
 {
 	while (ctl_walk(&n->c))
-		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
+		if (n->c.l.line[0] == 'd' && split_diag(n) == 0)
 			return 1;
 	return 0;
 }
@@ -371,7 +373,7 @@ diag_set_tag(struct diags *n, unsigned long at, int tag)
 
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0 || read(fd, &is, 1) != 1)
 		return -1;
-	/* else it is another file by now */
+	/* without the letter, it is another file by now */
 	return is == 'd' ? fd_write(fd, &to, 1) : 0;
 }
 

@@ -6,14 +6,16 @@
 
 #include "util.h"
 
-/* The path of a name in the post office, which the format makes; good until the
- * sixteenth call after this.  A path that no system takes is cut. */
+/* Returns the path in the post office po of the name that the format makes;
+ * good until the sixteenth call after this.  A path that no system takes is
+ * cut. */
 const char *path_in(const char *po, const char *name, ...) LIKE_PRINTF(2, 3);
-/* Calls each with the names of messages, X/Y/123-45, in a directory with hash
- * directories: 0, or -1 with errno if one cannot be read. */
+/* Calls each() for the name of each message, X/Y/123-45, in a directory of the
+ * post office and its hash directories: 0, or -1 with errno if one of them
+ * cannot be read. */
 int	path_walk(const char *po, const char *dir,
 	    void (*each)(void *, const char *name), void *arg);
-/* Can it be looked at, or not for another reason than that it is missing? */
+/* Returns 1 unless the file is known to be missing. */
 int	path_exists(const char *);
 
 #endif

@@ -20,8 +20,8 @@
 
 /* ---- reading --------------------------------------------------------- */
 
-/* The end of the item at p: a byte, an escaped byte or a bracket expression;
- * NULL if that is not closed. */
+/* Returns the end of the item at p: a byte, an escaped byte or a bracket
+ * expression; NULL if the expression is not closed or no byte is escaped. */
 static const char *
 item_end(const char *p)
 {
@@ -41,9 +41,9 @@ item_end(const char *p)
 	return p + 1;
 }
 
-/* What is wrong with the pattern, or NULL. */
+/* Returns what is wrong with the pattern, or NULL. */
 static const char *
-check(const char *p)
+find_error(const char *p)
 {
 	const char *end;
 	int depth = 0;
@@ -86,7 +86,7 @@ join(const char *s, size_t n, const char *part, size_t len, const char *rest)
 	return all;
 }
 
-/* The end of the choice at p: the ',' or '}' that is not in other braces. */
+/* Returns the end of the choice at p: the ',' or '}' outside other braces. */
 static const char *
 choice_end(const char *p)
 {
@@ -97,9 +97,10 @@ choice_end(const char *p)
 	return p;
 }
 
-/* Appends the alternatives of s to all, which has n of them; without braces it
- * is one, for any host if it has no '/'.  depth braces of it were expanded.
- * The number in all; or -1 if either is too large, or there is no memory. */
+/* Appends the alternatives of s to all, which has n of them.  An s without
+ * braces is one alternative, for any host if it has no '/'.  depth is the
+ * number of braces that were expanded for s.  Returns the number in all, or -1
+ * if n or depth is too large or there is no memory. */
 static int
 expand(char **all, int n, const char *s, int depth)
 {
@@ -130,7 +131,7 @@ expand(char **all, int n, const char *s, int depth)
 const char *
 pat_read(const char *pattern, char ***all)
 {
-	const char *why = check(pattern);
+	const char *why = find_error(pattern);
 	char *s, **fit;
 	int n = -1;
 
@@ -158,9 +159,9 @@ pat_read(const char *pattern, char ***all)
 
 /* ---- matching -------------------------------------------------------- */
 
-/* Is the byte in the bracket expression at p? */
+/* Returns 1 if the bracket expression at p matches the byte. */
 static int
-in_set(const char *p, int c)
+is_in_set(const char *p, int c)
 {
 	const char *first;
 	int not, found = 0, lo, hi;
@@ -183,7 +184,7 @@ in_set(const char *p, int c)
 	return found != not;
 }
 
-/* Does the item at p match the byte? */
+/* Returns 1 if the item at p matches the byte. */
 static int
 item_matches(const char *p, int c)
 {
@@ -192,7 +193,7 @@ item_matches(const char *p, int c)
 	if (*p == '?')
 		return 1;
 	if (*p == '[')
-		return in_set(p, c);
+		return is_in_set(p, c);
 	if (*p == '\\')
 		p++;
 	return (unsigned char)*p == c;

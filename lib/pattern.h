@@ -5,14 +5,15 @@
 #define PATTERN_H
 
 /* Sets *all to all alternatives of the pattern, in lower case, with a NULL at
- * the end: NULL; or to NULL: what is wrong with it, to be read behind
- * "PATTERN: ", with errno ENOMEM if there is no memory. */
+ * the end, and returns NULL.  Or sets *all to NULL and returns what is wrong
+ * with the pattern, to be read behind "PATTERN: "; errno is ENOMEM if there is
+ * no memory. */
 const char *pat_read(const char *, char ***all);
 void	pat_free(char **);
-/* Does it match the text, which is in lower case? */
+/* Returns 1 if the alternative matches the text, which is in lower case. */
 int	pat_match(const char *, const char *);
-/* Does one of the alternatives match the address channel/host?  An address of
- * the channel dsn needs a pattern that names it: "dsn/...". */
+/* Returns 1 if one of the alternatives matches the address channel/host.  An
+ * address of the channel dsn needs a pattern that begins with "dsn/". */
 int	pat_match_address(char *const *all, const char *address);
 
 #endif

@@ -68,9 +68,9 @@ stir(unsigned long v[2])
 		    v[i & 1] >> 15) & 0xffffffffUL;
 }
 
-/* Two numbers of 32 bits that nobody can guess. */
+/* Sets two numbers of 32 bits that nobody can guess. */
 static void
-chance(unsigned long v[2])
+random_pair(unsigned long v[2])
 {
 	static unsigned long pool[2] = { 2166136261UL, 84696351UL };
 	unsigned char b[8];
@@ -94,7 +94,7 @@ post_make(char *path, size_t size, const char *dir, const char *tag)
 	int i, fd = -1;
 
 	for (i = 0; fd < 0 && i < TRIES; i++) {
-		chance(v);
+		random_pair(v);
 		errno = ENAMETOOLONG;
 		if (text_fmt(path, size, "%s/%s:%ld.%lu%010lu", dir, tag,
 		    (long)getpid(), v[0], v[1]) < 0)
@@ -106,9 +106,10 @@ post_make(char *path, size_t size, const char *dir, const char *tag)
 	return fd;
 }
 
-/* Lets the owner read the file if public/ is its group's alone: 0 or -1. */
+/* Makes the file readable for the owner of the post office, by its group, if
+ * public/ is closed to all others: 0 or -1. */
 static int
-show(const struct post *p, int fd, const struct stat *file)
+open_to_owner(const struct post *p, int fd, const struct stat *file)
 {
 	char dir[700];
 	struct stat st;
@@ -147,7 +148,7 @@ post_open(struct post *p, const char *po, const char *tag)
 		return -1;
 	p->f = NULL;
 	if (fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
-	    (all && show(p, fd, &st) < 0) ||
+	    (all && open_to_owner(p, fd, &st) < 0) ||
 	    (p->f = fdopen(fd, "w+")) == NULL) {
 		err = errno;
 		close(fd);
@@ -178,9 +179,9 @@ post_sync(struct post *p)
 	return -1;
 }
 
-/* Renames it to a number that is free in router/: 0, or -1. */
+/* Renames the file to a number that is free in router/: 0 or -1. */
 static int
-name_it(struct post *p)
+rename_to_router(struct post *p)
 {
 	char final[700];
 	unsigned long v[2];
@@ -196,29 +197,30 @@ name_it(struct post *p)
 				strcpy(p->path, final);
 				return 0;
 			}
-			/* EPERM: another user's, in a sticky directory */
+			/* EPERM: another user has the name, and the directory
+			 * is sticky */
 			if (errno != EISDIR && errno != EEXIST &&
 			    errno != EPERM)
 				return -1;
 		}
-		chance(v);
+		random_pair(v);
 		p->num = v[0];
 	}
 	errno = EEXIST;
 	return -1;
 }
 
-/* Syncs router/.  A user who may write there but not read cannot open it; then
- * the file is synced again, under its new name.  0, or -1. */
+/* Syncs router/: 0 or -1.  A user who may not read router/ cannot sync it; then
+ * the file is synced again, under its new name. */
 static int
-sync_name(const struct post *p)
+sync_router(const struct post *p)
 {
 	char dir[700];
-	int how;
+	enum dir_result how;
 
 	text_fmt(dir, sizeof(dir), "%s/router", p->po);
 	how = dir_sync(dir);
-	return how > 0 ? fd_sync(fileno(p->f)) : how;
+	return how == DIR_CANNOT ? fd_sync(fileno(p->f)) : (int)how;
 }
 
 int
@@ -226,7 +228,7 @@ post_send(struct post *p)
 {
 	if (post_sync(p) < 0)
 		return -1;
-	if (name_it(p) < 0 || sync_name(p) < 0) {
+	if (rename_to_router(p) < 0 || sync_router(p) < 0) {
 		post_remove(p);
 		return -1;
 	}

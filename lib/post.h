@@ -11,25 +11,27 @@ struct post {
 	unsigned long num;	/* inode number of the file; after post_send,
 				 * its name in router/ */
 	char	po[600];	/* the post office */
-	char	path[700];	/* where the file is */
+	char	path[700];	/* of the file */
 };
 
-/* Is public/ or router/ open to its group and closed to all others? */
+/* Returns 1 if the directory, public/ or router/, is open to its group and
+ * closed to all others. */
 int	post_is_closed(const struct stat *dir);
-/* Makes a file in this directory with a name that nobody can guess: a
- * descriptor, or -1 with errno. */
+/* Makes a file in this directory with a name that nobody can guess, and sets
+ * path.  Returns a descriptor, or -1 with errno. */
 int	post_make(char *path, size_t size, const char *dir, const char *tag);
 /* Begins a file in po/private, or in po/public if we may not write there; tag
  * names the writer in a few letters.  0, or -1 with errno. */
 int	post_open(struct post *, const char *po, const char *tag);
 /* Syncs the file: 0, or -1 with errno and the file removed. */
 int	post_sync(struct post *);
-/* Syncs it and renames it to po/router/NUM: 0, or -1, errno, removed. */
+/* Syncs the file and renames it to po/router/NUM: 0, or -1 with errno and the
+ * file removed. */
 int	post_send(struct post *);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
- * Without it, or if it is lost, the message is found by polling. */
+ * If nobody gets it, the message is found by polling. */
 void	post_notify(const char *path, const char *what);
-/* Removes the file. */
+/* Closes and removes the file, and keeps errno. */
 void	post_remove(struct post *);
 
 #endif

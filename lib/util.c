@@ -73,7 +73,7 @@ text_init(struct text *t, char *buf, size_t size)
 	buf[0] = '\0';
 }
 
-/* The bytes as they are. */
+/* Copies the bytes unchanged. */
 static void
 text_copy(struct text *t, const char *s, size_t n)
 {
@@ -88,7 +88,7 @@ text_copy(struct text *t, const char *s, size_t n)
 	t->s[t->len] = '\0';
 }
 
-/* May the byte be shown as it is?  clean is that of the text. */
+/* Returns 1 if the byte needs no escape; clean is that of the text. */
 static int
 is_clean(int c, int clean)
 {
@@ -103,7 +103,7 @@ text_byte(struct text *t, int c)
 	text_copy(t, &byte, 1);
 }
 
-/* A byte that is not shown as it is. */
+/* Adds a byte as \ooo. */
 static void
 text_octal(struct text *t, int c)
 {
@@ -136,8 +136,7 @@ text_put(struct text *t, const char *s, size_t n)
 	}
 }
 
-/* At most NUMBER_MOST bytes, whatever the width. */
-#define NUMBER_MOST	64
+#define NUMBER_MOST	64	/* bytes of a number, whatever the width */
 
 static void
 text_number(struct text *t, unsigned long u, int minus, int width, int pad)
@@ -154,7 +153,7 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 	text_copy(t, p, end - p);
 }
 
-/* At most prec bytes of it; all when prec < 0. */
+/* Adds at most prec bytes of s, or all of s if prec < 0. */
 static void
 text_string(struct text *t, const char *s, int prec)
 {
@@ -182,7 +181,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
-		if (*f == 's') {	/* most of all */
+		if (*f == 's') {	/* the most frequent one */
 			text_string(t, va_arg(ap, char *), -1);
 			continue;
 		}
@@ -258,12 +257,12 @@ text_lower(char *s)
 
 /* ---- numbers and spans of time --------------------------------------- */
 
-/* strtoul would take blanks and a sign first, and saturates. */
+/* Unlike strtoul, accepts neither blanks nor a sign before the digits. */
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 {
 	unsigned long v = 0, digit;
-	int bad = *s < '0' || *s > '9';	/* nor blanks, nor a sign */
+	int bad = *s < '0' || *s > '9';
 
 	for (; *s >= '0' && *s <= '9'; s++) {
 		digit = *s - '0';
@@ -288,9 +287,9 @@ num_of(const char *s, const char **end)
 	return n;
 }
 
-/* From the largest down; a number without a unit is in the last one. */
+/* The units, the largest first; a number without a unit is in seconds. */
 static const struct {
-	int	name;		/* lower case: with bit 32 both cases are it */
+	int	name;		/* in lower case */
 	long	seconds;
 } units[] = { { 'd', 86400L }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
 
@@ -346,10 +345,10 @@ int log_copy = -1;
 
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
-	unsigned long lost;	/* lines that it did not take */
+	unsigned long lost;	/* lines that log_copy did not take */
 	size_t	held;		/* bytes in buf */
-	size_t	said;		/* of held, those written to 2, and kept
-				 * for the file */
+	size_t	said;		/* of held, bytes that were written to 2 and
+				 * wait for the file */
 	char	buf[8192];
 } lg = { 2, 0, 0, 0, "" };
 
@@ -358,13 +357,13 @@ log_flush(void)
 {
 	size_t n = lg.held - lg.said;
 
-	if (n > 0)		/* an error cannot be logged */
+	if (n > 0)		/* there is no way to report an error */
 		fd_write(lg.fd, lg.buf + lg.said, n);
 	lg.held = lg.said = lg.fd == 2 ? lg.held : 0;
 }
 
-/* Local time as YYYYMMDDhhmmss.  It is computed again only when the second
- * changes, as localtime may read the file of the time zone each time. */
+/* Returns the local time as YYYYMMDDhhmmss, and computes it once in a second,
+ * as localtime may read the file of the time zone each time. */
 static const char *
 log_stamp(void)
 {
@@ -384,7 +383,7 @@ log_stamp(void)
 /* Replaces each word that contains an @ by a single @.  A word ends where an
  * address ends; blanks in quotes before the @ belong to it. */
 static void
-mask(struct text *t)
+mask_addresses(struct text *t)
 {
 	static const char ends[] = " <>(),;:[]\"'";
 	char *at, *from, *to;
@@ -405,8 +404,8 @@ mask(struct text *t)
 	t->len = strlen(t->s);
 }
 
-/* Writes the line to the second descriptor, if that takes it now; when it does
- * so again, logs how many lines it lost. */
+/* Writes the line to log_copy, unless that would block.  Logs the number of
+ * lost lines when log_copy takes one again. */
 static void
 copy_line(const char *line, size_t n)
 {
@@ -422,9 +421,9 @@ copy_line(const char *line, size_t n)
 		log_warn("syslog lost=%lu lines that it did not take", lost);
 }
 
-/* The old file stays in use if the new one cannot be opened, so that a reload
- * with a wrong name loses no line.  The first one gets the lines of the start,
- * too, and so does the second descriptor: perhaps nobody saw standard error. */
+/* If the new file cannot be opened, the old one stays in use, so that a reload
+ * with a wrong name loses no line.  The first file and log_copy get the lines
+ * of the start, too, as perhaps nobody saw standard error. */
 int
 log_file(const char *path)
 {
@@ -438,8 +437,8 @@ log_file(const char *path)
 	return 0;
 }
 
-/* Writes the stamp, which needs no escapes, and the line, which may contain
- * anybody's bytes. */
+/* Adds a line to the buffer: the stamp and the level as they are, the rest with
+ * escapes, as it may contain text of others. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
@@ -457,7 +456,7 @@ log_line(int level, const char *f, va_list ap)
 	t.clean = 1;
 	text_vadd(&t, f, ap);
 	if (log_masks)
-		mask(&t);
+		mask_addresses(&t);
 	while (line[t.len - 1] == ' ')
 		line[--t.len] = '\0';
 	line[t.len++] = '\n';
@@ -493,12 +492,12 @@ LOG_CALL(log_debug, L_DEBUG)
 
 struct clocks now;
 
-#define STEP	30.0	/* seconds of difference between the clocks that
-				 * count as a step; NTP adjusts less at once */
+#define STEP	30.0	/* seconds by which the clocks must differ for a
+				 * step; NTP adjusts less at once */
 #define AWAKE_MOST 3600.0	/* seconds between two readings that count; no
 				 * loop sleeps longer */
 
-/* Seconds since some moment. */
+/* Returns the seconds since a moment that stays the same. */
 static double
 read_mono(void)
 {
@@ -521,9 +520,9 @@ read_mono(void)
 #endif
 }
 
-/* Cut to the range of a long. */
+/* Returns whole seconds within the range of a long. */
 static long
-whole(double s)
+clamp(double s)
 {
 	if (s > 2e9 || s < -2e9)
 		return s > 0 ? 2000000000L : -2000000000L;
@@ -534,7 +533,7 @@ void
 clock_read(void)
 {
 	static int started;
-	static double away;	/* before the start, and asleep */
+	static double away;	/* seconds of mono before the start or asleep */
 	struct clocks was = now;
 	double mono = read_mono(), passed, step;
 
@@ -547,22 +546,22 @@ clock_read(void)
 	step = difftime(now.wall, was.wall) - passed;
 	if (passed > AWAKE_MOST + STEP) {
 		log_warn("clock-sleep by=%ld the machine or we slept; it does "
-		    "not count", whole(passed));
+		    "not count", clamp(passed));
 		away += passed - AWAKE_MOST;
 		now.mono = was.mono + AWAKE_MOST;
 	}
 	if (started && (step > STEP || step < -STEP))
 		log_warn("clock-step by=%ld the wall clock was set; timers go "
-		    "on by the other one", whole(step));
+		    "on by the other one", clamp(step));
 	started = 1;
 }
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-/* May missing memory be logged?  Once in a second, as each of thousands of
- * files may need it. */
+/* Returns 1 once in a second: then a lack of memory is logged, which thousands
+ * of files may meet. */
 static int
-may_log(void)
+can_log(void)
 {
 	static double next;
 
@@ -572,16 +571,16 @@ may_log(void)
 	return 1;
 }
 
-/* 0 bytes become 1, as some systems return NULL for 0. */
+/* Gets 1 byte for 0, as some systems return NULL for 0. */
 void *
 mem_get(size_t n)
 {
 	void *p = calloc(1, n > 0 ? n : 1);
 
-	if (p == NULL && may_log())
-		log_err("memory bytes=%lu none to be had", (unsigned long)n);
+	if (p == NULL && can_log())
+		log_err("memory bytes=%lu there is none", (unsigned long)n);
 	if (p == NULL)
-		errno = ENOMEM;	/* ISO C's calloc need not */
+		errno = ENOMEM;	/* calloc of ISO C need not set errno */
 	return p;
 }
 
@@ -603,7 +602,7 @@ rnd_seed(unsigned long seed)
 		rnd_state = 1;
 }
 
-/* Marsaglia's 32-bit xorshift: no need to be better than fair. */
+/* Marsaglia's 32-bit xorshift, which is fair enough to spread times. */
 unsigned long
 rnd(unsigned long n)
 {
@@ -686,10 +685,10 @@ fd_plain(const char *path, int flags, struct stat *st)
 	return -1;
 }
 
-#define OWN_TRIES 20	/* rounds in which the name may come and go */
+#define OWN_TRIES 20	/* tries while the name appears and vanishes */
 
-/* Opens the file that is there, and makes one only if there is none.  The name
- * may appear or vanish between the two, so this is tried OWN_TRIES times. */
+/* Opens the file if there is one, else makes it.  The name may appear or vanish
+ * between the two calls, so this is tried OWN_TRIES times. */
 int
 fd_own(const char *path, int flags, int mode)
 {
@@ -732,7 +731,7 @@ fd_own_why(void)
 #endif
 
 /* In a directory that others may write to, such as /tmp, a file, a link or a
- * second name may be another user's trap.  A terminal is his who is there. */
+ * second name may be another user's trap.  A terminal belongs to its user. */
 int
 fd_append(int *to, const char *path)
 {
@@ -765,7 +764,7 @@ fd_append(int *to, const char *path)
 	return 0;
 }
 
-/* A signal may end a write early; a pipe or a full disk may take a part. */
+/* Goes on after a write that a signal, a pipe or a full disk ended early. */
 int
 fd_write(int fd, const char *s, size_t n)
 {
@@ -783,7 +782,8 @@ fd_write(int fd, const char *s, size_t n)
 	return 0;
 }
 
-/* fcntl's: the one lock of POSIX, and the one that works over NFS. */
+/* The lock is one of fcntl, the only one in POSIX, which also works over NFS.
+ */
 long
 fd_lock_at(int fd, int how, int type, long at)
 {
@@ -793,7 +793,7 @@ fd_lock_at(int fd, int how, int type, long at)
 	lock.l_type = type;
 	lock.l_whence = SEEK_SET;
 	lock.l_start = at;
-	lock.l_len = at > 0;	/* 0 is up to the end, wherever that is */
+	lock.l_len = at > 0;	/* 0: up to any end of the file */
 	if (fcntl(fd, how, &lock) < 0)
 		return -1;
 	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
@@ -883,8 +883,7 @@ is_transient(int err)
 }
 
 #ifndef NO_INITGROUPS
-/* A program that changes its gid hands on the others, so none is left.  Some
- * systems take no empty list, as its first group is the effective one. */
+/* Some systems take no empty list, as its first group is the effective one. */
 int
 groups_leave(gid_t gid)
 {
@@ -896,7 +895,7 @@ groups_leave(gid_t gid)
 #define USERS "/etc/passwd"
 
 static struct passwd *
-look_up(const char *name, long uid)
+user_look_up(const char *name, long uid)
 {
 	struct passwd *pw;
 
@@ -913,7 +912,7 @@ look_up(const char *name, long uid)
 struct passwd *
 user_find(const char *name, long uid)
 {
-	struct passwd *pw = look_up(name, uid);
+	struct passwd *pw = user_look_up(name, uid);
 	char byte;
 	int fd, bad;
 
@@ -924,7 +923,7 @@ user_find(const char *name, long uid)
 	if (fd >= 0)
 		close(fd);
 	if (!bad)
-		return look_up(name, uid);
+		return user_look_up(name, uid);
 	if (errno == 0)
 		errno = EIO;
 	return NULL;
@@ -943,18 +942,18 @@ line_start(struct lines *l, int fd, unsigned long off)
 	l->buf[0] = '\0';
 }
 
-/* Puts the newline of the last line back. */
+/* Puts a newline for the NUL at the end of the last line. */
 static void
-mend(struct lines *l)
+restore_newline(struct lines *l)
 {
 	if (l->end != NULL)
 		*l->end = '\n';
 	l->end = NULL;
 }
 
-/* Reads at pos: the number of bytes, 0 at the end or on an error. */
+/* Reads at pos.  Returns the number of bytes, 0 at the end or on an error. */
 static size_t
-get(struct lines *l, char *to, size_t size)
+read_at_pos(struct lines *l, char *to, size_t size)
 {
 	long n = -1;
 
@@ -970,20 +969,20 @@ get(struct lines *l, char *to, size_t size)
 	return n;
 }
 
-/* Moves the line to the front of the buffer and fills the rest: 0 at the end of
- * the file or on an error.  At an end that is known the buffer stays, so that
- * earlier lines can be read again. */
+/* Moves the line to the front of the buffer and fills the rest: 1, or 0 at the
+ * end of the file or on an error.  If size says that this is the end, the
+ * buffer stays, so that earlier lines can be read again. */
 static int
 fill(struct lines *l)
 {
 	size_t n;
 
 	if (l->size > 0 && l->pos == l->size && l->have < sizeof(l->buf))
-		return 0;	/* there is room for a NUL */
+		return 0;	/* the buffer has room for a NUL */
 	l->have -= l->used;
 	memmove(l->buf, l->buf + l->used, l->have);
 	l->used = 0;
-	n = get(l, l->buf + l->have, sizeof(l->buf) - l->have);
+	n = read_at_pos(l, l->buf + l->have, sizeof(l->buf) - l->have);
 	l->have += n;
 	return n > 0;
 }
@@ -997,11 +996,11 @@ line_at(struct lines *l, unsigned long off)
 		line_start(l, l->fd, off);
 		return;
 	}
-	mend(l);
+	restore_newline(l);
 	l->used = l->have - (l->pos - off);
 }
 
-/* The line fills the buffer: reads over the rest of it. */
+/* Passes over the rest of a line that fills the buffer. */
 static void
 read_over(struct lines *l)
 {
@@ -1010,7 +1009,7 @@ read_over(struct lines *l)
 
 	l->overlong = 1;
 	l->have = l->used = 0;
-	while (nl == NULL && (n = get(l, rest, sizeof(rest))) > 0) {
+	while (nl == NULL && (n = read_at_pos(l, rest, sizeof(rest))) > 0) {
 		nl = memchr(rest, '\n', n);
 		if (nl != NULL)
 			l->pos -= n - 1 - (nl - rest);
@@ -1025,7 +1024,7 @@ line_next(struct lines *l)
 	size_t n = l->have - l->used, seen = 0;
 	int more;
 
-	mend(l);
+	restore_newline(l);
 	l->off = l->pos - n;
 	l->overlong = l->unended = 0;
 	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
@@ -1056,7 +1055,7 @@ line_next(struct lines *l)
 
 /* ---- heap ------------------------------------------------------------ */
 
-/* Doubled, so that n owners cost O(n) copies in all. */
+/* Doubles the array, so that n owners cost O(n) copies in all. */
 int
 heap_reserve(struct heap *h, unsigned n)
 {
@@ -1069,8 +1068,8 @@ heap_reserve(struct heap *h, unsigned n)
 		return 0;
 	v = realloc(h->v, size * sizeof(*v));
 	if (v == NULL) {
-		if (may_log())
-			log_err("memory heap=%u none to be had", size);
+		if (can_log())
+			log_err("memory heap=%u there is none", size);
 		return -1;
 	}
 	h->v = v;
@@ -1078,7 +1077,7 @@ heap_reserve(struct heap *h, unsigned n)
 	return 0;
 }
 
-/* Puts the slot at place i and notes the place in its timer. */
+/* Puts the slot at index i and notes the index in its timer. */
 static void
 heap_put(struct heap *h, unsigned i, struct slot s)
 {
@@ -1086,9 +1085,9 @@ heap_put(struct heap *h, unsigned i, struct slot s)
 	s.timer->pos = i + 1;
 }
 
-/* Moves the slot from place i up or down to where it belongs.  The parent of
- * place i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is
- * due before its parent.  Only one of the two loops moves anything. */
+/* Moves the slot from index i up or down to its due index.  The parent of index
+ * i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is due
+ * before its parent.  Only one of the two loops moves a slot. */
 static void
 heap_sift(struct heap *h, unsigned i, struct slot s)
 {
@@ -1198,7 +1197,7 @@ hash_del(struct hash *h, struct hlink *l)
 		}
 }
 
-/* The first one from l on, in its chain, with this value. */
+/* Returns the first entry with this value in the chain from l on, or NULL. */
 static struct hlink *
 chain_find(struct hlink *l, unsigned long hash)
 {

@@ -38,7 +38,7 @@
 #define main BOX
 int	main(int, char **);
 #endif
-#define PATH_MAX_	1024	/* bytes in a path that we build */
+#define PATH_MAX_	1024	/* bytes of a path that we build, with NUL */
 
 #ifdef NO_SYMLINK
 #define lstat stat
@@ -69,7 +69,7 @@ int	main(int, char **);
 #define LIKE_PRINTF(f, a)
 #endif
 
-/* Exit codes of <sysexits.h>, which not every system has. */
+/* The exit codes of <sysexits.h>, a file that not every system has. */
 #define X_USAGE		64
 #define X_DATAERR	65
 #define X_NOINPUT	66
@@ -94,10 +94,10 @@ int	main(int, char **);
 struct text {
 	char	*s;		/* caller's memory */
 	size_t	len;		/* bytes used, without the final NUL */
-	size_t	size;		/* bytes there are */
-	int	cut;		/* something did not fit */
-	int	clean;		/* show control and 8-bit bytes as \ooo; 2:
-				 * blanks, too */
+	size_t	size;		/* bytes of that memory */
+	int	cut;		/* a part of the text did not fit */
+	int	clean;		/* 1: control and 8-bit bytes are added as
+				 * \ooo; 2: so are blanks */
 };
 
 void	text_init(struct text *, char *, size_t);
@@ -107,27 +107,27 @@ void	text_put(struct text *, const char *, size_t);
  * digits or '*'.  %-3d is aligned to the left, %-s copies what is clean. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
-/* Like snprintf on systems that have none: returns 0, or -1 when cut. */
+/* Does what snprintf does where there is one: 0, or -1 if the text is cut. */
 int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
 
-void	text_lower(char *);	/* its ASCII letters become small */
+void	text_lower(char *);	/* makes ASCII letters small */
 
 /* ---- numbers and spans of time --------------------------------------- */
 
-/* Leading decimal digits of s; modulo the width of unsigned long, so that
- * two programs of one machine agree on numbers that do not fit.  The second
- * argument, when not NULL, is set to the first byte after them. */
+/* Returns the number of the leading decimal digits of s, modulo the width of
+ * unsigned long, so that two programs of one machine agree on numbers that do
+ * not fit.  Sets the second argument, unless it is NULL, to the first byte
+ * after the digits. */
 unsigned long num_of(const char *, const char **);
-/* The same, where other numbers than 0 to max are errors: 0, or -1 when s
- * begins with no digit, the number is larger, or the last argument is NULL and
- * something follows the digits. */
+/* Reads a number from 0 to max: 0, or -1 if s begins with no digit, the number
+ * is larger, or the last argument is NULL and something follows the digits. */
 int	num_upto(const char *s, unsigned long max, unsigned long *,
 	    const char **);
-/* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
- * larger than a long can hold. */
+/* Reads a span such as 1h5m20s or 90 (seconds): 0, or -1 if the text is no span
+ * or a long cannot hold it. */
 int	span_parse(const char *, long *);
-/* The reverse, n units at most, from the largest down: with 2 of them 4d23h,
- * 1h5m, 20s; with 4 all. */
+/* Adds a span in at most n units, from the largest down: 4d23h, 1h5m or 20s if
+ * n is 2; with 4, all units. */
 void	span_add(struct text *, long, int n);
 
 /* ---- log: one event a line, key=value, free text last ---------------- */
@@ -135,13 +135,13 @@ void	span_add(struct text *, long, int n);
 enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
 extern int log_level;			/* lines above it are not written */
-extern int log_masks;			/* a word with an @ becomes @ */
-extern int log_copy;	/* each line goes to this descriptor, too, unless that
+extern int log_masks;			/* writes @ for words with an @ */
+extern int log_copy;	/* a descriptor that gets each line, too, unless that
 			 * would block; -1: none */
 
-/* Opens the log, or, if another file has its name now, that: 0, or -1. */
+/* Opens the log, also if another file has its name by now: 0, or -1. */
 int	log_file(const char *path);
-void	log_flush(void);		/* write what is held back */
+void	log_flush(void);		/* writes the lines in the buffer */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_warn(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_info(const char *, ...) LIKE_PRINTF(1, 2);
@@ -158,7 +158,8 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
-	double	up;		/* seconds since an earlier moment, as boot */
+	double	up;		/* seconds since an earlier moment, such as
+				 * boot */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 
@@ -166,27 +167,30 @@ extern struct clocks now;
 
 #define NOW	((long)now.mono)	/* whole seconds */
 
-void	clock_read(void);	/* also logs a step of the wall clock */
+/* Reads both clocks; logs a step of the wall clock. */
+void	clock_read(void);
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-void	*mem_get(size_t);	/* zeroed; NULL with a log line when none */
-char	*mem_dup(const char *);	/* copy; NULL with a log line when none */
+void	*mem_get(size_t);	/* zeroed memory; NULL with a log line */
+char	*mem_dup(const char *);	/* a copy; NULL with a log line */
 void	rnd_seed(unsigned long);
-unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
+unsigned long rnd(unsigned long n);	/* 0 to n-1; 0 if n is 0 */
 
-/* Adds it to a set for select, of which max is the largest; -1 is fine. */
+/* Adds a descriptor to a set for select, and raises max, the largest one in the
+ * set.  Does nothing for -1. */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
-int	is_same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
-/* Opens a regular file, never through a link, and fills in its status if that
- * is not NULL: a descriptor, or -1; EINVAL means that it is not a regular file.
- */
+int	is_same_file(const struct stat *, const struct stat *);
+/* Opens a regular file, never through a link, and sets its status if that is
+ * not NULL.  Returns a descriptor, or -1 with errno; EINVAL means that it is
+ * not a regular file. */
 int	fd_plain(const char *path, int flags, struct stat *);
 /* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
- * regular, no link, one name, owned by root or us.  A descriptor, or -1; EPERM
- * means that it is another kind of file.  fd_own_why: that errno in words. */
+ * regular, no link, one name, owned by root or us.  Returns a descriptor, or -1
+ * with errno; EPERM means that it is another kind of file.  fd_own_why returns
+ * that errno in words. */
 int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
 /* Replaces the file dir/NAME: print writes to dir/.NAME.new (NAME.new if NAME
@@ -194,17 +198,18 @@ const char *fd_own_why(void);
  * old file in place; EAGAIN means that another process replaces it now. */
 int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
- * It is root's or ours, or a terminal; a link is followed; a file has one name.
- * *to becomes its descriptor, and an earlier one there is closed, unless it has
- * this file open: 0.  Or -1 as in fd_own; then *to stays as it was. */
+ * The file is root's or ours and has one name, or is a terminal; a link is
+ * followed.  Sets *to to its descriptor, and closes the earlier *to unless that
+ * is this file: 0; or -1 with errno as in fd_own, and *to stays as it was. */
 int	fd_append(int *to, const char *path);
-int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
-/* Sets (how is F_SETLK) a lock of this type on the byte at that offset, or on
- * the whole file for 0, without waiting: 0, or -1 with errno.  Or finds who has
- * a lock that would be in the way (F_GETLK): the process, 0 or -1. */
+int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
+/* With how F_SETLK, sets a lock of this type on the byte at that offset, or on
+ * the whole file if the offset is 0, without waiting: 0, or -1 with errno.
+ * With F_GETLK, returns the process whose lock prevents this one, 0 if there is
+ * none, or -1. */
 long	fd_lock_at(int fd, int how, int type, long at);
 #define fd_lock(fd) fd_lock_at(fd, F_SETLK, F_WRLCK, 0)
-int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
+int	file_sync(FILE *);	/* flushes and syncs: 0, or -1 with errno */
 
 /* ---- lines of a file -------------------------------------------------- */
 
@@ -213,18 +218,18 @@ int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
 /* lines: a file while it is read line by line, through one buffer.  A line
  * stays in the buffer, its newline replaced by a NUL, until the next call. */
 struct lines {
-	int	fd;		/* the caller's */
+	int	fd;		/* the caller opens and closes it */
 	int	error;		/* errno of a read that failed, or 0 */
 	unsigned long pos;	/* file offset of the end of buf */
-	unsigned long size;	/* bytes in the file, 0: unknown; set after
-					 * line_start, saves a read */
-	int	fresh;		/* the descriptor stands at pos: saves an lseek,
-				 * 5 % of the time to load a message */
+	unsigned long size;	/* bytes of the file, 0: unknown; if set after
+				 * line_start, it saves a read */
+	int	fresh;		/* the descriptor is at pos, which saves an
+				 * lseek: 5 % of the time to load a message */
 	unsigned long off;	/* file offset of line */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
 	size_t	len;		/* bytes in line, without its newline */
-	int	overlong;	/* line was longer and is cut */
-	int	unended;	/* line is the last and has no newline */
+	int	overlong;	/* the line was longer and is cut */
+	int	unended;	/* the line is the last and has no newline */
 	char	*line;		/* in buf */
 	char	*end;		/* the NUL that was a newline, or NULL */
 	char	buf[LINE_MAX_];
@@ -234,14 +239,15 @@ void	line_start(struct lines *, int fd, unsigned long off);
 /* Continues at off, without a read if the buffer holds it.  Changes that the
  * caller made to earlier lines in the buffer remain there. */
 void	line_at(struct lines *, unsigned long off);
-/* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
+/* Reads the next line, with a NUL for its newline: 1, or 0 at the end or on an
+ * error. */
 int	line_next(struct lines *);
 
 /* ---- lists ------------------------------------------------------------ */
 
 /*
  * A list is linked through two members of its objects; prv of the first is the
- * last.  PREPEND makes o the first, APPEND the last; REMOVE takes it off.
+ * last.  PREPEND makes o the first, APPEND the last; REMOVE unlinks o.
  */
 #define PREPEND(first, o, nxt, prv) \
 	do { \
@@ -276,28 +282,29 @@ int	line_next(struct lines *);
 /* ---- heap: timers by due time.  All operations O(log n) -------------- */
 
 struct timer {
-	unsigned pos;		/* place in the heap + 1; 0: not in one */
+	unsigned pos;		/* index in the heap + 1; 0: in no heap */
 };
 
 struct heap {
-	struct slot {		/* times are here: to compare is cheap */
-		double	when;	/* the smallest is first */
+	struct slot {		/* with the time, as it is compared often */
+		double	when;	/* due time; the smallest is first */
 		struct timer *timer;
 	} *v;
 	unsigned n, size;
 };
 
 int	heap_reserve(struct heap *, unsigned n);	/* room for n: 0, -1 */
-void	heap_set(struct heap *, struct timer *, double when); /* add or move */
-void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
+void	heap_set(struct heap *, struct timer *, double when); /* adds, moves */
+void	heap_del(struct heap *, struct timer *);	/* if it is in there */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
-#define heap_when(h, t) ((h)->v[(t)->pos - 1].when)	/* of one in it */
-/* Seconds until the first is due, mono; an hour at most. */
+/* The due time of a timer in the heap. */
+#define heap_when(h, t) ((h)->v[(t)->pos - 1].when)
+/* Returns the seconds until the first timer is due, an hour at most. */
 double	heap_wait(const struct heap *);
 
 /* ---- users ----------------------------------------------------------- */
 
-/* Is a failure with this errno a matter of the moment? */
+/* Returns 1 if a failure with this errno may pass by itself. */
 int	is_transient(int err);
 /* Leaves all supplementary groups, before setgid(gid): 0, or -1 with errno. */
 #ifdef NO_INITGROUPS
@@ -306,8 +313,9 @@ int	is_transient(int err);
 int	groups_leave(gid_t gid);
 #endif
 #ifndef NO_PWD
-/* By name, or with NULL by uid.  NULL, and errno is 0 if there is no such user,
- * else nobody knows now. */
+/* Returns the user with this name, or with this uid if name is NULL; or NULL
+ * with errno, which is 0 if there is no such user, and another one if that is
+ * not known now. */
 struct passwd *user_find(const char *name, long uid);
 #endif
 
@@ -319,21 +327,22 @@ struct hlink {
 };
 
 struct hash {			/* zeroed, it is empty */
-	struct hlink **v;	/* chains; NULL: there is only one */
+	struct hlink **v;	/* chains; NULL: there is only the chain one */
 	struct hlink *one;
-	unsigned mask;		/* chains - 1, which are a power of 2 */
+	unsigned mask;		/* number of chains, a power of 2, minus 1 */
 	unsigned n;		/* entries */
 };
 
-/* The first entry of the chain for this hash value, or of that number. */
+/* Returns where the chain for this hash value, or with this number, begins. */
 struct hlink **hash_chain(struct hash *, unsigned long);
 void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
-/* First and next entry with this hash value; the caller compares keys. */
+/* Return the first and the next entry with this hash value; the caller compares
+ * keys. */
 struct hlink *hash_first(struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
-/* The first entry of the table (NULL) or the one behind the given entry; NULL
- * at the end.  No entry may be added or removed in between. */
+/* Returns the first entry of the table (for NULL) or the one behind the given
+ * entry; NULL at the end.  No entry may be added or removed in between. */
 struct hlink *hash_each(struct hash *, const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 

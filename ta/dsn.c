@@ -275,7 +275,7 @@ action_of(const struct diags *n, unsigned *wish)
 {
 	*wish = NOTIFY_SUCCESS;
 	if (n->rc.tag == '-') {
-		*wish = n->rc.wishes & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
+		*wish = n->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
 		return ACTION_FAILED;
 	}
 	if (strcmp(n->field[1], "relayed") == 0)
@@ -324,7 +324,7 @@ find_action(struct diags *n, struct item *it)
 	if (origin_find(n, &report.origin, n->off) < 0)
 		return FOUND_ERROR;
 	/* without a sender the form's addresses get it, who made no list */
-	if ((n->rc.wishes & wish) != wish && (n->rc.tag == '+' ||
+	if ((n->rc.notify & wish) != wish && (n->rc.tag == '+' ||
 	    report.origin.sender[0] != '\0'))
 		return FOUND_NO;
 	return has_reader(n, n->rc.tag == '-');
@@ -338,8 +338,8 @@ find_delay(struct diags *n, const struct late *late, struct item *it)
 	it->at = late->at;
 	it->delays[0] = n->rc.delays;
 	it->delays[1] = late->due;
-	if (is_exempt(&n->rc) || !(n->rc.wishes & NOTIFY_DELAY ||
-	    (late->all && !(n->rc.wishes & NOTIFY_GIVEN))))
+	if (is_exempt(&n->rc) || !(n->rc.notify & NOTIFY_DELAY ||
+	    (late->all && !(n->rc.notify & NOTIFY_GIVEN))))
 		return FOUND_NO;
 	return has_reader(n, 0);
 }

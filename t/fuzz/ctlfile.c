@@ -158,8 +158,8 @@ ask(struct diags *n, unsigned long off)
 	if (c != NULL)
 		ctl_mailbox_hash(c);
 	if (ctl_rcpt(&n->rc, off) == 0)
-		fuzz_must(c != NULL && n->rc.wishes == c->wishes,
-		    "all readers find the same wishes");
+		fuzz_must(c != NULL && n->rc.notify == c->notify,
+		    "all readers find the same notify");
 	fuzz_must(origin_find(n, &g, off) == 0, "an origin is anywhere");
 	fuzz_must(g.from <= off && off <= g.to, "it has the line");
 	xtext_read(n->rc.orcpt, strlen(n->rc.orcpt), value, sizeof(value));
