@@ -16,8 +16,6 @@
  *	idle	its agents are idle
  *	closed	it was used, and has no agents now
  *	unused	it has no report yet
- *
- * Facts that an older scheduler does not send are left out.
  */
 #include "mq.h"
 
@@ -59,9 +57,8 @@ put_dest(const struct mq_dest *d)
 	    mq_plural(k->bad, "bad report"));
 	if (k->cohorts > 0)
 		mq_print(", %.2f cohorts failed", k->cohorts / 100);
-	if (k->unused >= 0)
-		mq_print(", used %s ago",
-		    mq_span((long)(k->unused < 1e9 ? k->unused : 1e9)));
+	mq_print(", used %s ago",
+	    mq_span((long)(k->unused < 1e9 ? k->unused : 1e9)));
 	putchar('\n');
 }
 

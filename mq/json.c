@@ -163,20 +163,17 @@ mq_json_dest(const struct mq_dest *d)
 	field_number("window", k->window, 1);
 	field_number("limit", k->limit, k->limit > 0);
 	field_number("agents", k->agents, 1);
-	field_number("idle", k->idle, k->idle >= 0);
+	field_number("idle", k->idle, 1);
 	field_number("ready", k->ready, k->ready >= 0);
 	field_number("waiting", k->waiting, k->waiting >= 0);
 	field_number("good", k->good, 1);
 	field_number("bad", k->bad, 1);
-	if (k->cohorts >= 0)
-		printf(",\"cohorts\":%.2f", k->cohorts / 100);
-	else
-		field_number("cohorts", 0, 0);
+	printf(",\"cohorts\":%.2f", k->cohorts / 100);
 	field_number("next", k->dead, k->dead >= 0);
-	field_number("tries", k->tries, k->tries >= 0);
+	field_number("tries", k->tries, 1);
 	field_text("reason", *k->reason != '\0' ? k->reason : NULL);
 	field_text("rate", *k->rate != '\0' ? k->rate : NULL);
-	field_number("unused", k->unused, k->unused >= 0);
+	field_number("unused", k->unused, 1);
 	puts("}");
 }
 

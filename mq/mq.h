@@ -40,10 +40,7 @@ struct mq_word {
 	char	s[1];
 };
 
-/*
- * mq_facts: the facts of a destination.  An older scheduler does not send all
- * of them.
- */
+/* mq_facts: the facts of a destination. */
 enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_ASLEEP, MQ_UNUSED };
 
 extern const char *const mq_use_name[];

@@ -565,14 +565,20 @@ report(struct reader *r)
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* Cuts tok at its TABs into n fields, or the old number of fields, to which "-"
- * is added: 0, or -1 if it has another number. */
+/* The scheduler and mailq are installed together. */
 static int
-split(struct reader *r, char **f, int n, int old)
+bad_fact(struct reader *r)
 {
-	static char none[] = "-";
+	return wrong(r, "the fact \"%.60s\" is not of this version of mailq; "
+	    "restart the scheduler, if an older one still runs", r->tok);
+}
+
+/* Cuts tok at its TABs into n fields: 0 or -1. */
+static int
+split(struct reader *r, char **f, int n)
+{
 	char *p = r->tok;
-	int i, have;
+	int have;
 
 	for (have = 0; p != NULL && have < n; have++) {
 		f[have] = p;
@@ -580,10 +586,7 @@ split(struct reader *r, char **f, int n, int old)
 		if (p != NULL)
 			*p++ = '\0';
 	}
-	for (i = have; i < n; i++)
-		f[i] = none;
-	return p == NULL && (have == n || have == old) ? 0 :
-	    wrong(r, "a fact has too few or too many fields%s", "");
+	return p == NULL && have == n ? 0 : bad_fact(r);
 }
 
 static int
@@ -607,17 +610,14 @@ fact_hold(struct reader *r, char **f)
 	    memory(r) : 0;
 }
 
-/* A number, and an age or "-". */
 static int
 fact_evicted(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 
-	if (number_in(f[1], &q->evicted) < 0 || q->evicted < 0 ||
-	    (strcmp(f[2], "-") != 0 && (number_in(f[2], &q->evicted_age) < 0 ||
-	    q->evicted_age < 0)))
-		return bad_number(r);
-	return 0;
+	return number_in(f[1], &q->evicted) < 0 || q->evicted < 0 ||
+	    number_in(f[2], &q->evicted_age) < 0 || q->evicted_age < 0 ?
+	    bad_number(r) : 0;
 }
 
 static int
@@ -637,7 +637,6 @@ fact_message(struct reader *r, char **f)
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	const char *p;
-	int n;
 
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
@@ -649,12 +648,6 @@ fact_message(struct reader *r, char **f)
 	m->known = 1;
 	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
 		return wrong(r, "\"%.60s\" is no age", f[2]);
-	/* an older scheduler counts recipients that are on disk alone */
-	n = 0;
-	if (strcmp(f[6], "-") != 0 && (number_in(f[6], &n) < 0 || n < 0))
-		return bad_number(r);
-	if (n > 0 && m->first == 0)
-		m->skipped = "its recipients are on disk";
 	m->size = -1;
 	if (strcmp(f[3], "-1") != 0 && count_in(f[3], 0, &m->size) < 0)
 		return wrong(r, "\"%.60s\" is no size", f[3]);
@@ -721,8 +714,7 @@ fact_rcpt(struct reader *r, char **f)
 	    memory(r) : 0;
 }
 
-/* The numbers of a destination by their fields: which may be none.  Those from
- * field 11 on are newer. */
+/* The numbers of a destination by their fields: which may be none. */
 static const struct {
 	int	field, or_none;
 	size_t	at;
@@ -733,12 +725,12 @@ static const struct {
 	{ 6, 0, offsetof(struct mq_facts, good) },
 	{ 7, 0, offsetof(struct mq_facts, bad) },
 	{ 8, 1, offsetof(struct mq_facts, dead) },
-	{ 11, 1, offsetof(struct mq_facts, idle) },
-	{ 12, 1, offsetof(struct mq_facts, cohorts) },
-	{ 13, 1, offsetof(struct mq_facts, unused) },
+	{ 11, 0, offsetof(struct mq_facts, idle) },
+	{ 12, 0, offsetof(struct mq_facts, cohorts) },
+	{ 13, 0, offsetof(struct mq_facts, unused) },
 	{ 14, 1, offsetof(struct mq_facts, ready) },
 	{ 15, 1, offsetof(struct mq_facts, waiting) },
-	{ 16, 1, offsetof(struct mq_facts, tries) }
+	{ 16, 0, offsetof(struct mq_facts, tries) }
 };
 
 /* Keeps the facts of a destination: 0 or -1. */
@@ -814,18 +806,16 @@ fact_skipped(struct reader *r, char **f)
 	return 0;
 }
 
-/* Facts by their letters: the number of fields, and that of older schedulers;
- * NULL: it is passed over. */
+/* Facts by their letters, and the number of fields. */
 static const struct {
-	int	letter, n, old;
+	int	letter, n;
 	int	(*take)(struct reader *, char **);
 } kinds[] = {
-	{ 'a', 0, 0, NULL }, { 'c', MQ_TOTALS + 1, MQ_TOTALS + 1, fact_totals },
-	{ 'd', 17, 11, fact_dest }, { 'e', 3, 2, fact_evicted },
-	{ 'h', 3, 3, fact_hold }, { 'm', 7, 6, fact_message },
-	{ 'p', 2, 2, fact_office }, { 'r', 4, 4, fact_rcpt },
-	{ 's', 4, 4, fact_skipped }, { 't', 3, 3, fact_uptime },
-	{ 'u', 0, 0, NULL }, { 'v', 8, 8, fact_job }, { 'w', 0, 0, NULL }
+	{ 'c', MQ_TOTALS + 1, fact_totals }, { 'd', 17, fact_dest },
+	{ 'e', 3, fact_evicted }, { 'h', 3, fact_hold },
+	{ 'm', 6, fact_message }, { 'p', 2, fact_office },
+	{ 'r', 4, fact_rcpt }, { 's', 4, fact_skipped },
+	{ 't', 3, fact_uptime }, { 'v', 8, fact_job }
 };
 
 static int
@@ -836,10 +826,9 @@ fact(struct reader *r)
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].letter == r->tok[0])
-			return kinds[i].take == NULL ? 0 :
-			    split(r, f, kinds[i].n, kinds[i].old) < 0 ? -1 :
+			return split(r, f, kinds[i].n) < 0 ? -1 :
 			    kinds[i].take(r, f);
-	return wrong(r, "\"%.60s\" is not understood", r->tok);
+	return bad_fact(r);
 }
 
 /* From behind "Facts:" to the end. */
@@ -857,7 +846,7 @@ facts(struct reader *r)
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
 			return wrong(r, "\"%.60s\" is not understood",
 			    r->tok);
-		if (r->brief && strchr("mrsvx", r->tok[0]) != NULL)
+		if (r->brief && strchr("mrsv", r->tok[0]) != NULL)
 			continue;	/* no message is kept */
 		if (fact(r) < 0)
 			return -1;
