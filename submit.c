@@ -126,7 +126,7 @@ set_option(int c, const char *arg)
 		break;
 	case 'F': opt.full = arg; break;
 	case 'N':
-		if (notify_list(arg, opt.notify, sizeof(opt.notify)) < 0)
+		if (notify_parse(arg, opt.notify, sizeof(opt.notify)) < 0)
 			return usage("-N %s: write never, or a list of "
 			    "success, failure, delay", arg);
 		break;
@@ -136,7 +136,7 @@ set_option(int c, const char *arg)
 			return usage("-R %s: write full or hdrs", arg);
 		break;
 	case 'V':
-		if (*arg == '\0' || strlen(arg) > 100 || !xtext_ok(arg))
+		if (*arg == '\0' || strlen(arg) > 100 || !xtext_is_valid(arg))
 			return usage("-V %s: it is no xtext of at most 100 "
 			    "bytes", arg);
 		opt.envid = arg;
@@ -155,7 +155,7 @@ set_option(int c, const char *arg)
 		opt.run = 1;
 		if (*arg == 'R') {
 			opt.etrn = arg + 1;
-			if (!etrn_host_ok(opt.etrn))
+			if (!etrn_is_host(opt.etrn))
 				return usage("-q%s: it names no host", arg);
 		} else if (strcmp(arg, "T") == 0) {
 			opt.every = -1;
@@ -252,7 +252,7 @@ on_signal(int sig)
 {
 	(void)sig;
 	if (unsent[0] != '\0') {
-		rights_group(1);
+		rights_use_group(1);
 		unlink(unsent);
 	}
 	_exit(X_TEMPFAIL);
@@ -295,7 +295,7 @@ static int
 refuse(struct input *in, int code)
 {
 	if (!isatty(fileno(in->f)))
-		while (in_byte(in) != EOF)
+		while (in_read(in) != EOF)
 			;
 	return code;
 }
@@ -330,9 +330,9 @@ read_header(struct mail *m, struct input *in)
 		say("%s; nothing was queued", why);
 		return nomem ? X_OSERR : X_DATAERR;
 	}
-	if (in_failed(in))
+	if (in_has_failed(in))
 		return cannot_read();
-	if (head_hops(&m->head) >= HOPS_MOST) {
+	if (head_count_hops(&m->head) >= HOPS_MOST) {
 		say("the message has 50 Received fields or more, as in a mail "
 		    "loop; nothing was queued");
 		return X_UNAVAILABLE;
@@ -349,12 +349,12 @@ collect(struct mail *m, struct input *in, char **rcpts)
 	m->report = 1;
 	m->quiet = opt.errors == 'q';
 	for (i = 0; rcpts[i] != NULL; i++)
-		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
+		mail_add_list(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
 	code = read_header(m, in);
 	if (code != 0)
 		return code;
 	if (opt.header)
-		mail_to_header(m);
+		mail_add_fields(m);
 	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 &&
 	    !is_for_dsn(m))) {
 		if (!m->quiet)
@@ -388,9 +388,9 @@ begin(struct post *p)
 	int made;
 
 	hold_signals(SIG_BLOCK);
-	rights_group(1);
+	rights_use_group(1);
 	made = post_open(p, opt.po, "submit");
-	rights_group(0);
+	rights_use_group(0);
 	if (made == 0)
 		text_fmt(unsent, sizeof(unsent), "%s", p->path);
 	hold_signals(SIG_UNBLOCK);
@@ -400,17 +400,9 @@ begin(struct post *p)
 static void
 drop(struct post *p)
 {
-	rights_group(1);
+	rights_use_group(1);
 	post_remove(p);
-	rights_group(0);
-}
-
-static int
-too_big(const struct routes *routes)
-{
-	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
-	    "%s); nothing was queued", routes->most, routes->path);
-	return X_UNAVAILABLE;
+	rights_use_group(0);
 }
 
 /* Writes envelope, header and body: 0, or an exit code after removing the file.
@@ -420,7 +412,7 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
     unsigned long *body)
 {
 	unsigned long most = m->routes->most, n;
-	int bad;
+	enum copied copied = COPY_TOO_BIG;
 
 	if (!direct)
 		entry_envelope(m, p->f);
@@ -429,15 +421,20 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 	fwrite(m->head.rest, 1, m->head.nrest, p->f);
 	n = (unsigned long)ftell(p->f);
 	errno = EIO;	/* for a failure that sets none */
-	bad = most != 0 && n >= most ? 1 : in_copy(in, p->f,
-	    m->head.nrest > 0 ? m->head.rest[m->head.nrest - 1] : '\n',
-	    most != 0 ? most - n : 0);
-	if (bad == 0)
+	if (most == 0 || n < most)
+		copied = in_copy(in, p->f, m->head.nrest > 0 ?
+		    m->head.rest[m->head.nrest - 1] : '\n',
+		    most != 0 ? most - n : 0);
+	if (copied == COPY_DONE)
 		return 0;
 	drop(p);
-	if (in_failed(in))
+	if (in_has_failed(in))
 		return cannot_read();
-	return bad > 0 ? refuse(in, too_big(m->routes)) : cannot_write(opt.po);
+	if (copied == COPY_FAILED)
+		return cannot_write(opt.po);
+	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
+	    "%s); nothing was queued", most, m->routes->path);
+	return refuse(in, X_UNAVAILABLE);
 }
 
 /* Into router/: 0 and its name, or an exit code. */
@@ -446,9 +443,9 @@ pass_on(struct post *p, char *name)
 {
 	int bad;
 
-	rights_group(1);
+	rights_use_group(1);
 	bad = post_send(p) < 0;
-	rights_group(0);
+	rights_use_group(0);
 	if (bad)
 		return cannot_write(opt.po);
 	text_fmt(name, 64, "router/%lu", p->num);
@@ -463,19 +460,19 @@ static int
 enqueue(const struct mail *m, struct post *p, const char *name,
     unsigned long body)
 {
-	int bad;
+	enum verdict v;
 
 	if (post_sync(p) < 0)
 		return cannot_write(opt.po);
-	bad = entry_put(m, opt.po, p->path, fileno(p->f), name, body);
-	if (bad < 0)
+	v = entry_put(m, opt.po, p->path, fileno(p->f), name, body);
+	if (v == LATER)
 		say("nothing was queued, try again later");
-	else if (bad > 0)
+	else if (v == STAYS)
 		say("%s may be in the queue nevertheless, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
 	post_remove(p);		/* after the rename it has no name to remove */
-	return bad != 0 ? X_TEMPFAIL : 0;
+	return v != TAKEN ? X_TEMPFAIL : 0;
 }
 
 /* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
@@ -489,7 +486,7 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
-	entry_name(name, 64, p.num);
+	entry_make_name(name, 64, p.num);
 	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		drop(&p);
@@ -498,7 +495,7 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 	code = write_down(m, in, &p, direct, &body);
 	if (code != 0)
 		return code;
-	if (entry_room(opt.po, m->routes, 0.0) < 0) {
+	if (entry_check_room(opt.po, m->routes, 0.0) < 0) {
 		drop(&p);
 		return X_TEMPFAIL;
 	}
@@ -560,8 +557,8 @@ address(struct mail *m)
 		strcpy(m->ret, opt.ret);
 	strcpy(m->dsn, opt.notify);
 	m->orcpt = 1;
-	return mail_from(m, opt.from != NULL ? opt.from : m->author.login) <
-	    0 ? X_DATAERR : 0;
+	return mail_set_sender(m, opt.from != NULL ? opt.from :
+	    m->author.login) < 0 ? X_DATAERR : 0;
 }
 
 static int
@@ -574,8 +571,7 @@ submit(char **rcpts)
 	char name[64];
 
 	in_start(&in, stdin, !opt.nodots);
-	serves = entry_open(opt.po);
-	if (serves < 0)
+	if (entry_open(opt.po, &serves) < 0)
 		return refuse(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0) {
 		say("nothing was queued, try again later");
@@ -583,13 +579,13 @@ submit(char **rcpts)
 	}
 	catch_signals();
 	m.blind = load_or_wait(&routes, serves);
-	if (entry_room(opt.po, &routes, 0.0) < 0)
+	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
-	if (code == 0 && serves && rights_serve(opt.po) < 0)
+	if (code == 0 && serves && rights_become_owner(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) :
 	    deliver(&m, &in, is_direct(&m, serves), name);
@@ -610,7 +606,7 @@ static int smtp_serves;
 static int
 take(struct mail *m, struct input *in, char *name)
 {
-	int code = entry_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
+	int code = entry_check_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
 	    read_header(m, in);
 
 	if (code == 0)
@@ -632,15 +628,16 @@ serve_smtp(void)
 	how.take = take;
 	opt.verbose = 0;
 	if (!how.batch)
-		say_mute();	/* of inetd, it is the connection */
-	how.serves = smtp_serves = entry_open(opt.po);
-	if (smtp_serves < 0 && !how.batch)
-		printf("421 4.3.0 %s\r\n", say_last());
-	if (smtp_serves < 0)
+		say_set_mute();	/* of inetd, it is the connection */
+	if (entry_open(opt.po, &how.serves) < 0) {
+		if (!how.batch)
+			printf("421 4.3.0 %s\r\n", say_last());
 		return X_TEMPFAIL;
+	}
+	smtp_serves = how.serves;
 	catch_signals();
-	how.blind = load_or_wait(&routes, smtp_serves);
-	if (smtp_serves && rights_serve(opt.po) < 0)
+	how.blind = load_or_wait(&routes, how.serves);
+	if (how.serves && rights_become_owner(opt.po) < 0)
 		return X_NOPERM;
 	code = smtpd(&how);
 	route_free(&routes);
@@ -657,9 +654,10 @@ show(const struct routes *routes, const char *list)
 
 	if (mail_init(&m, routes, (long)getuid()) < 0)
 		return X_TEMPFAIL;
-	if (mail_from(&m, opt.from != NULL ? opt.from : m.author.login) < 0)
+	if (mail_set_sender(&m, opt.from != NULL ? opt.from :
+	    m.author.login) < 0)
 		return X_DATAERR;
-	mail_to(&m, list, list + strlen(list));
+	mail_add_list(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host, d->user);
@@ -701,7 +699,7 @@ check(void)
 	int code = load(&routes);
 
 	if (code == 0) {
-		route_each(&routes, say_route);
+		route_list(&routes, say_route);
 		/* what a run of submit -q refuses */
 		printf("%s: error/refused\n", opt.table);
 	}
@@ -749,7 +747,7 @@ find_places(void)
 	const char *s;
 
 	if (opt.po == NULL && opt.table[0] == '\0' && !opt.run &&
-	    rights_way_in(POSTOFFICE))
+	    rights_has_way_in(POSTOFFICE))
 		environ = nothing;
 	else if (rights_drop() < 0)
 		return -1;
@@ -772,7 +770,7 @@ main(int argc, char **argv)
 		return X_USAGE;
 	if (rights_start() < 0)
 		return X_NOPERM;
-	say_as(argv[0]);
+	say_set_name(argv[0]);
 	if (open_standard() < 0) {
 		say("cannot open /dev/null: %s", strerror(errno));
 		return X_OSERR;
@@ -806,8 +804,8 @@ main(int argc, char **argv)
 	if (code != 0)
 		return code;
 	if (opt.etrn != NULL) {
-		code = qrun_serve(opt.po);
-		return code != 0 ? code : etrn(opt.po, opt.etrn);
+		code = qrun_become_owner(opt.po);
+		return code != 0 ? code : etrn_request(opt.po, opt.etrn);
 	}
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);

@@ -42,7 +42,7 @@ is_closed(const char *po, const char *dir, struct stat *st)
 }
 
 int
-accept_whole(const char *po, const struct stat *file)
+accept_is_safe(const char *po, const struct stat *file)
 {
 	struct stat st;
 
@@ -51,7 +51,7 @@ accept_whole(const char *po, const struct stat *file)
 }
 
 void
-accept_show(const char *hidden, const char *path)
+accept_unhide(const char *hidden, const char *path)
 {
 	struct stat st;
 
@@ -73,7 +73,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	if (entry_is_open(fd, to))
 		return 0;
 	say("it was replaced meanwhile; try again");
-	accept_show(to, path);
+	accept_unhide(to, path);
 	return -1;
 }
 
@@ -133,29 +133,33 @@ keep_times(const struct post *p, const struct stat *seen)
 }
 #endif
 
-int
+enum verdict
 accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 {
 	struct stat st;
 	int bad = copy(fd, p->f, size) < 0;
 
 	if (!bad || errno == EAGAIN) {
-		if (fstat(fd, &st) < 0)
-			return say_cannot("look at", "it");
+		if (fstat(fd, &st) < 0) {
+			say_cannot("look at", "it");
+			return LATER;
+		}
 		if (bad || st.st_size != seen->st_size ||
 		    st.st_mtime != seen->st_mtime) {
 			say("it changes while it is copied; the next run takes "
 			    "it");
-			return 1;
+			return STAYS;
 		}
 	}
-	if (bad || keep_times(p, seen) < 0 || fd_sync(fileno(p->f)) < 0)
-		return say_cannot("copy it to", p->path);
-	return 0;
+	if (bad || keep_times(p, seen) < 0 || fd_sync(fileno(p->f)) < 0) {
+		say_cannot("copy it to", p->path);
+		return LATER;
+	}
+	return TAKEN;
 }
 
 long
-accept_parse(const char *base, char *name, size_t size)
+accept_parse_name(const char *base, char *name, size_t size)
 {
 	const char *dash, *dot, *p, *end;
 
@@ -174,14 +178,14 @@ accept_parse(const char *base, char *name, size_t size)
 }
 
 int
-accept_known(const char *po, const char *base)
+accept_remove_known(const char *po, const char *base)
 {
 	const char *path = path_in(po, "private/%s", base);
 	struct stat orig, copied;
 	char name[100];
 	int i;
 
-	accept_parse(base, name, sizeof(name));
+	accept_parse_name(base, name, sizeof(name));
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size || orig.st_mtime != copied.st_mtime)

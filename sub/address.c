@@ -18,7 +18,7 @@
  * may stand anywhere, since such users exist.
  *
  * This module does not know whether an address exists.  The case of a domain
- * does not matter; callers use addr_fold to compare addresses.
+ * does not matter; callers use addr_fold_domain to compare addresses.
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -212,7 +212,7 @@ find_element(struct lex *x, struct element *e)
 /* ---- the address ----------------------------------------------------- */
 
 int
-addr_domain_ok(const char *d)
+addr_is_domain(const char *d)
 {
 	size_t n = strlen(d);
 
@@ -328,13 +328,13 @@ take(const struct element *e, struct addr_list *l)
 		return "it is too long";
 	if (out.s[strspn(out.s, "\"\\")] == '-')
 		return "it begins with a -";
-	if (at && !addr_domain_ok(addr_domain(out.s)))
+	if (at && !addr_is_domain(addr_domain(out.s)))
 		return "its domain is not valid";
 	return NULL;
 }
 
 void
-addr_fold(char *addr)
+addr_fold_domain(char *addr)
 {
 	const char *domain = addr_domain(addr);
 

@@ -18,7 +18,7 @@
 #include <dirent.h>
 
 int
-defer_any(const char *po)
+defer_has_dir(const char *po)
 {
 	struct stat st;
 
@@ -26,7 +26,7 @@ defer_any(const char *po)
 }
 
 int
-defer(const char *po, const char *path, const char *base,
+defer_file(const char *po, const char *path, const char *base,
     unsigned long mark, const char *why)
 {
 	const char *to = path_in(po, DEFERRED "/%s", base);
@@ -34,7 +34,7 @@ defer(const char *po, const char *path, const char *base,
 	struct deferred d;
 	struct stat st;
 
-	if (rights_dir(po, DEFERRED, 022) < 0)
+	if (rights_make_dir(po, DEFERRED, 022) < 0)
 		return -1;
 	if (!there && lstat(to, &st) == 0) {
 		say("stays, as %s is there already", to);
@@ -55,7 +55,7 @@ defer(const char *po, const char *path, const char *base,
 }
 
 int
-defer_due(const char *po, const char *base, unsigned long mark)
+defer_is_due(const char *po, const char *base, unsigned long mark)
 {
 	struct deferred d;
 	long wall = (long)time(NULL);
@@ -75,7 +75,7 @@ clean(const char *po, const char *entry)
 }
 
 long
-defer_wait(const char *po, unsigned long mark)
+defer_next_wait(const char *po, unsigned long mark)
 {
 	long wall = (long)time(NULL), wait = -1, left;
 	DIR *dir = opendir(path_in(po, DEFERRED));
@@ -86,7 +86,7 @@ defer_wait(const char *po, unsigned long mark)
 		clean(po, e->d_name);
 		if (!deferred_is_name(e->d_name))
 			continue;
-		left = defer_due(po, e->d_name, mark) ||
+		left = defer_is_due(po, e->d_name, mark) ||
 		    deferred_read(po, e->d_name, &d) < 0 ? 0 : d.next - wall;
 		if (wait < 0 || left < wait)
 			wait = left;

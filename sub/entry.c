@@ -38,20 +38,21 @@
 #define INODES_FREE	50	/* that mail leaves, as it leaves bytes */
 
 int
-entry_name(char *name, size_t size, unsigned long num)
+entry_make_name(char *name, size_t size, unsigned long num)
 {
 	return text_fmt(name, size, "%lu-%ld", num, (long)getpid());
 }
 
 int
-entry_open(const char *po)
+entry_open(const char *po, int *serves)
 {
 	static const char *const places[] = { "public", "router", "queue",
 	    "transport" };
 	const char *path;
 	struct stat st;
-	int i, ours = 1;
+	int i;
 
+	*serves = 1;
 	for (i = 0; i < 4; i++) {
 		path = path_in(po, "%s", places[i]);
 		errno = ENOTDIR;
@@ -68,9 +69,9 @@ entry_open(const char *po)
 			continue;
 		if (errno != EACCES && errno != EPERM)
 			return say_cannot("write to", path);
-		ours = 0;
+		*serves = 0;
 	}
-	return ours;
+	return 0;
 }
 
 /* ---- files ----------------------------------------------------------- */
@@ -84,7 +85,7 @@ entry_sync(const char *po, const char *dir)
 }
 
 int
-entry_room(const char *po, const struct routes *routes, double bytes)
+entry_check_room(const char *po, const struct routes *routes, double bytes)
 {
 #ifndef NO_STATVFS
 	struct statvfs fs;
@@ -250,49 +251,59 @@ entry_notify(const char *po, const char *name)
 	post_notify(path_in(po, ".scheduler.notify"), name);
 }
 
-int
+/* Does what follows the rename to msg up to step 4: 0, or -1 after saying
+ * why. */
+static int
+move_on(const char *po, int fd, const char *path, const char *msg,
+    const char *dot, const char *ctl)
+{
+	if (!entry_is_open(fd, msg)) {
+		say("%s was replaced meanwhile; try again", path);
+		return -1;
+	}
+	if (give(po, fd) < 0)
+		return say_cannot("give away", msg);
+	if (entry_sync(po, "queue") < 0)
+		return -1;
+	return rename(dot, ctl) < 0 ? say_cannot("rename to", ctl) : 0;
+}
+
+enum verdict
 entry_put(const struct mail *m, const char *po, const char *path, int fd,
     const char *name, unsigned long body)
 {
 	const char *dot = path_in(po, "transport/" SUBMIT_MARK "%s", name);
 	const char *ctl = path_in(po, "transport/%s", name);
 	const char *msg = path_in(po, "queue/%s", name);
-	int bad = 0;
+	enum verdict v = TAKEN;
 	FILE *f;
 
 	if (path_exists(ctl) || path_exists(msg)) {
 		say("%s is there already; try again", msg);
-		return -1;
+		return LATER;
 	}
 	f = write_control(m, po, dot, name, body);
 	if (f == NULL)
-		return -1;
+		return LATER;
 	if (rename(path, msg) < 0) {
-		bad = say_cannot("rename to", msg);
-	} else {
-		if (!entry_is_open(fd, msg)) {
-			say("%s was replaced meanwhile; try again", path);
-			bad = -1;
-		} else if (give(po, fd) < 0) {
-			bad = say_cannot("give away", msg);
-		}
-		if (bad == 0)
-			bad = entry_sync(po, "queue");
-		if (bad == 0 && rename(dot, ctl) < 0)
-			bad = say_cannot("rename to", ctl);
-		if (bad < 0 && rename(msg, path) < 0) {
+		say_cannot("rename to", msg);
+		v = LATER;
+	} else if (move_on(po, fd, path, msg, dot, ctl) < 0) {
+		v = LATER;
+		if (rename(msg, path) < 0) {
 			say_cannot("rename back", msg);
-			bad = 1;	/* recover.c does step 4 */
+			v = STAYS;	/* recover.c does step 4 */
 		}
 	}
-	if (bad < 0)
+	if (v == LATER)
 		unlink(dot);
-	fclose(f);	/* after this it is nobody's */
-	if (bad != 0)
-		return bad;
-	bad = entry_sync(po, "transport");
+	fclose(f);	/* unlocks the control file */
+	if (v != TAKEN)
+		return v;
+	if (entry_sync(po, "transport") < 0)
+		v = STAYS;
 	entry_notify(po, name);
-	return bad < 0;
+	return v;
 }
 
 /* ---- through router/ ------------------------------------------------- */

@@ -59,7 +59,7 @@ mail_free(struct mail *m)
 /* ---- text that is coded (RFC 3461) ----------------------------------- */
 
 int
-xtext_ok(const char *s)
+xtext_is_valid(const char *s)
 {
 	for (; *s != '\0'; s++) {
 		if (!isgraph((unsigned char)*s) || *s == '=')
@@ -72,7 +72,7 @@ xtext_ok(const char *s)
 }
 
 int
-notify_list(const char *list, char *to, size_t size)
+notify_parse(const char *list, char *to, size_t size)
 {
 	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
 	char word[10];
@@ -235,7 +235,7 @@ follow(struct mail *m, struct route *alias, const char *given,
 		    "more than 20 aliases lead to one another", X_NOUSER);
 		return;
 	}
-	p = route_alias(alias, m->turn);
+	p = route_members(alias, m->turn);
 	for (; p != NULL && *p != '\0'; p += strlen(p) + 1)
 		lead(m, p, given, &way);
 }
@@ -250,7 +250,7 @@ lead(struct mail *m, const char *addr, const char *given,
 	struct target t;
 
 	strcpy(folded, addr);
-	addr_fold(folded);
+	addr_fold_domain(folded);
 	if (m->blind) {
 		add(m, "", "", folded, addr);
 	} else if (route_find(m->routes, m->as, folded,
@@ -278,7 +278,7 @@ good_rcpt(struct mail *m, const char *addr)
 		m->turn = ++turns;
 	m->broken = 0;
 	if (!m->blind)
-		addr = route_path(m->routes, addr);
+		addr = route_skip_uucp(m->routes, addr);
 	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
 		refused(m, given, "no user follows our own name in UUCP",
 		    X_NOUSER);
@@ -308,7 +308,7 @@ bad_rcpt(struct mail *m, const char *text, const char *why)
 }
 
 void
-mail_to(struct mail *m, const char *p, const char *end)
+mail_add_list(struct mail *m, const char *p, const char *end)
 {
 	struct addr_list l;
 
@@ -323,7 +323,7 @@ mail_to(struct mail *m, const char *p, const char *end)
 /* If only some of an alias can be routed, the list is read again, for DSNs on
  * the others. */
 int
-mail_rcpt(struct mail *m, const char *path, int keep)
+mail_add_path(struct mail *m, const char *path, int keep)
 {
 	const char *end = path + strlen(path);
 	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
@@ -331,7 +331,7 @@ mail_rcpt(struct mail *m, const char *path, int keep)
 
 	m->code = 0;
 	m->report = keep;
-	mail_to(m, path, end);
+	mail_add_list(m, path, end);
 	code = m->full != 0 ? m->full : m->code;
 	if (keep)
 		code = 0;
@@ -342,7 +342,7 @@ mail_rcpt(struct mail *m, const char *path, int keep)
 		} else {
 			code = 0;
 			m->report = 1;
-			mail_to(m, path, end);
+			mail_add_list(m, path, end);
 		}
 	}
 	m->full = 0;
@@ -350,7 +350,7 @@ mail_rcpt(struct mail *m, const char *path, int keep)
 }
 
 void
-mail_to_header(struct mail *m)
+mail_add_fields(struct mail *m)
 {
 	static const char *const names[] = {
 		"resent-to", "resent-cc", "resent-bcc", "to", "cc", "bcc"
@@ -362,12 +362,12 @@ mail_to_header(struct mail *m)
 		for (p = head_find(&m->head, NULL, names[i]); p != NULL;
 		    p = head_find(&m->head, p, names[i])) {
 			found |= i < 3;
-			mail_to(m, head_value(p), head_end(p));
+			mail_add_list(m, head_value(p), head_end(p));
 		}
 }
 
 void
-mail_fail(struct mail *m, const char *host)
+mail_fail_all(struct mail *m, const char *host)
 {
 	struct addressee *d, **at = &m->dests;
 
@@ -391,7 +391,7 @@ mail_fail(struct mail *m, const char *host)
 /* ---- the sender ------------------------------------------------------ */
 
 static int
-set_sender(struct mail *m, const char *s)
+parse_sender(struct mail *m, const char *s)
 {
 	int n = 0, bare;
 	struct addr_list l;
@@ -421,11 +421,11 @@ set_sender(struct mail *m, const char *s)
 }
 
 int
-mail_from(struct mail *m, const char *s)
+mail_set_sender(struct mail *m, const char *s)
 {
-	int bad = set_sender(m, s);
+	int bad = parse_sender(m, s);
 
-	if (m->blind || !route_sender(m->routes, m->sender, m->as))
+	if (m->blind || !route_rewrite(m->routes, m->sender, m->as))
 		strcpy(m->as, m->sender);
 	return bad;
 }
@@ -433,7 +433,7 @@ mail_from(struct mail *m, const char *s)
 static int
 rewrite(const void *arg, const char *addr, char *to)
 {
-	return route_sender(arg, addr, to);
+	return route_rewrite(arg, addr, to);
 }
 
 int

@@ -12,7 +12,7 @@
 #include <ctype.h>
 
 int
-etrn_host_ok(const char *s)
+etrn_is_host(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -25,7 +25,7 @@ etrn_host_ok(const char *s)
 }
 
 int
-etrn(const char *po, const char *host)
+etrn_request(const char *po, const char *host)
 {
 	const char *path = po;
 	char name[64];
@@ -33,7 +33,7 @@ etrn(const char *po, const char *host)
 	int bad = post_open(&p, po, "etrn") < 0, made = !bad;
 
 	if (made) {
-		entry_name(name, sizeof(name), p.num);
+		entry_make_name(name, sizeof(name), p.num);
 		path = path_in(po, "transport/%s", name);
 		errno = EIO;	/* for a failure that sets none */
 		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;

@@ -77,7 +77,7 @@ dot_alone(struct input *in)
 }
 
 int
-in_byte(struct input *in)
+in_read(struct input *in)
 {
 	int c, d, bare = 0;
 
@@ -114,27 +114,27 @@ in_byte(struct input *in)
 }
 
 int
-in_failed(const struct input *in)
+in_has_failed(const struct input *in)
 {
 	return in->failed || ferror(in->f);
 }
 
-int
+enum copied
 in_copy(struct input *in, FILE *f, int last, unsigned long most)
 {
 	unsigned long n = 0;
 	int c;
 
-	while ((c = in_byte(in)) != EOF) {
+	while ((c = in_read(in)) != EOF) {
 		if (n++ == most && most != 0)
-			return 1;
+			return COPY_TOO_BIG;
 		if (putc(c, f) == EOF)
-			return -1;
+			return COPY_FAILED;
 		last = c;
 	}
 	if (last != '\n')
 		putc('\n', f);
-	return ferror(f) || in_failed(in) ? -1 : 0;
+	return ferror(f) || in_has_failed(in) ? COPY_FAILED : COPY_DONE;
 }
 
 /* ---- reading the header ---------------------------------------------- */
@@ -173,7 +173,7 @@ keep_line(struct header *h, struct input *in)
 	int c;
 
 	do {
-		c = in_byte(in);
+		c = in_read(in);
 		if (c == EOF)
 			c = '\n';
 		if (c != '\0')
@@ -194,7 +194,7 @@ field_begins(struct header *h, struct input *in)
 	int c, blank = 0;
 
 	h->nrest = 0;
-	while (h->nrest < NAME_MOST && (c = in_byte(in)) != EOF) {
+	while (h->nrest < NAME_MOST && (c = in_read(in)) != EOF) {
 		h->rest[h->nrest++] = (char)c;
 		if (c == ' ' || c == '\t') {
 			if (h->nrest == 1)
@@ -234,7 +234,7 @@ head_read(struct header *h, struct input *in)
 			c = h->rest[h->nrest - 1];
 			h->dropped += h->nrest;
 			while (c != '\n' && c != EOF && too_long(h) == NULL) {
-				c = in_byte(in);
+				c = in_read(in);
 				h->dropped++;
 			}
 			why = too_long(h);
@@ -299,7 +299,7 @@ head_find(const struct header *h, const char *after, const char *name)
 }
 
 int
-head_hops(const struct header *h)
+head_count_hops(const struct header *h)
 {
 	const char *p = NULL;
 	int n = 0;
@@ -506,7 +506,8 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 	drop_private(h);
 	/* As cron writes "From: root".  A message with a Received field comes
 	 * from another host, whose users are not ours. */
-	if (head_hops(h) == 0 && head_edit(h, "from", add_domain, domain) < 0)
+	if (head_count_hops(h) == 0 &&
+	    head_edit(h, "from", add_domain, domain) < 0)
 		return -1;
 	text_init(&t, more, sizeof(more));
 	if (head_find(h, NULL, "from") == NULL)

@@ -17,14 +17,14 @@
 
 #ifdef NO_TCP
 int
-peer_list_ok(const char *list)
+peer_is_list(const char *list)
 {
 	return *list == '\0';
 }
 
 /* Without sockets, only a pipe, a file or a terminal can be served. */
 int
-peer_ok(const char *list, char *name, size_t size)
+peer_is_served(const char *list, char *name, size_t size)
 {
 	struct stat st;
 
@@ -81,13 +81,13 @@ is_in(const char *list, const unsigned char *addr, int len)
 }
 
 int
-peer_list_ok(const char *list)
+peer_is_list(const char *list)
 {
 	return is_in(list, (const unsigned char *)"", 0) >= 0;
 }
 
 int
-peer_ok(const char *list, char *name, size_t size)
+peer_is_served(const char *list, char *name, size_t size)
 {
 	static const unsigned char mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		255, 255 };

@@ -76,8 +76,6 @@
 
 #define LOW_MOST	8	/* directories in ROUTERDIRS */
 
-enum verdict { TAKEN, BAD, LATER, STAYS };
-
 struct file {
 	const char *po, *base;
 	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
@@ -168,8 +166,8 @@ env_via(struct file *q, char *value)
 static void
 env_id(struct file *q, char *value)
 {
-	if (!xtext_ok(value) || text_fmt(q->m.envid, sizeof(q->m.envid), "%s",
-	    value) < 0)
+	if (!xtext_is_valid(value) ||
+	    text_fmt(q->m.envid, sizeof(q->m.envid), "%s", value) < 0)
 		q->why = "its envid is wrong";
 }
 
@@ -205,7 +203,7 @@ settle_sender(struct file *q)
 	if (!q->from)
 		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
 	q->settled = 1;
-	return mail_from(&q->m, q->null ? "" : q->sender);
+	return mail_set_sender(&q->m, q->null ? "" : q->sender);
 }
 
 static void
@@ -214,7 +212,7 @@ env_to(struct file *q, char *value)
 	q->to = 1;
 	if (!q->settled)	/* some routes depend on it */
 		settle_sender(q);
-	mail_to(&q->m, value, value + strlen(value));
+	mail_add_list(&q->m, value, value + strlen(value));
 	q->m.dsn[0] = '\0';
 }
 
@@ -239,7 +237,7 @@ env_line(struct file *q, char *line)
 	size_t n = 0;
 	int c;
 
-	while ((c = in_byte(&q->in)) != EOF && c != '\n' && q->why == NULL) {
+	while ((c = in_read(&q->in)) != EOF && c != '\n' && q->why == NULL) {
 		if (n + 1 == LINE_SIZE)
 			q->why = "a line of its envelope is too long";
 		else if (c == '\0')
@@ -322,7 +320,7 @@ give_up(struct file *q, const char *kind, const char *status)
 	if (q->m.sender[0] == '\0')
 		return BAD;
 	say("%s %s; its sender gets a DSN", status, q->why);
-	mail_fail(&q->m, kind);
+	mail_fail_all(&q->m, kind);
 	return TAKEN;
 }
 
@@ -349,7 +347,7 @@ understand(struct file *q)
 	    settle_sender(q) < 0)
 		return BAD;
 	if (!q->to)
-		mail_to_header(m);
+		mail_add_fields(m);
 	if (m->full == X_OSERR)
 		return LATER;
 	q->why = "it has too many recipients";
@@ -363,38 +361,30 @@ understand(struct file *q)
 	if (q->bounce)
 		return BAD;
 	q->why = "it has 50 Received fields or more, as in a mail loop";
-	return head_hops(&m->head) < HOPS_MOST ? TAKEN :
+	return head_count_hops(&m->head) < HOPS_MOST ? TAKEN :
 	    give_up(q, "loop", "5.4.6");
 }
 
-/* Prints what a file of router/ became, in repeated runs and with -v.  id was
- * taken before the rename, as an agent may remove the message at once. */
-static void
-say_accepted(const struct file *q, const char *id, const char *name)
-{
-	if (!verbose_run)
-		return;
-	say_about(NULL);
-	say("accepted router=%s id=%s msg=%s", q->base, id, name);
-}
-
-/* Queues the file path, open as fd: the original or its copy.  As entry_put. */
-static int
+/* Queues the file path, open as fd: the original or its copy. */
+static enum verdict
 put(struct file *q, const char *path, int fd, unsigned long num,
     const char *name)
 {
 	char id[80] = "-";
-	int bad;
+	enum verdict v;
 
 	if (mail_complete(&q->m, num, name) < 0) {
 		say("there is no memory for its header");
-		return -1;
+		return LATER;
 	}
+	/* an agent may remove the message at once: its id is made before */
 	spool_id(name, NULL, path, id, sizeof(id));
-	bad = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
-	if (bad >= 0)
-		say_accepted(q, id, name);
-	return bad;
+	v = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
+	if (v != LATER && verbose_run) {
+		say_set_topic(NULL);
+		say("accepted router=%s id=%s msg=%s", q->base, id, name);
+	}
+	return v;
 }
 
 static enum verdict
@@ -402,21 +392,18 @@ put_whole(struct file *q)
 {
 	unsigned long num = (unsigned long)q->st.st_ino;
 	char name[64], hidden[PATH_SIZE];
-	int fd = fileno(q->f), bad = -1;
+	int fd = fileno(q->f);
 
-	entry_name(name, sizeof(name), num);
-	if (q->ours) {
-		bad = put(q, q->path, fd, num, name);
-		return bad == 0 ? TAKEN : bad < 0 ? LATER : STAYS;
-	}
+	entry_make_name(name, sizeof(name), num);
+	if (q->ours)
+		return put(q, q->path, fd, num, name);
 	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
-	    hidden, sizeof(hidden)) == 0) {
-		if (rights_give(fd) == 0)
-			bad = put(q, hidden, fd, num, name);
-		else
-			say("cannot be given to us: %s", strerror(errno));
-	}
-	return bad == 0 ? TAKEN : STAYS;	/* in private/ */
+	    hidden, sizeof(hidden)) < 0)
+		return STAYS;
+	if (rights_give_file(fd) == 0)
+		return put(q, hidden, fd, num, name) == TAKEN ? TAKEN : STAYS;
+	say("cannot be given to us: %s", strerror(errno));
+	return STAYS;		/* in private/ */
 }
 
 /* Copies the header of a file that is too large. */
@@ -426,40 +413,30 @@ put_copy(struct file *q)
 	double size = q->m.toobig ? (double)q->m.head.body :
 	    (double)q->st.st_size;
 	char name[64], hidden[PATH_SIZE];
-	int fd = fileno(q->f), bad;
+	int fd = fileno(q->f);
+	enum verdict v;
 	struct post p;
 
-	if (entry_room(q->po, q->m.routes, size) < 0)
+	if (entry_check_room(q->po, q->m.routes, size) < 0)
 		return STAYS;
 	if (post_open(&p, q->po, "submit") < 0) {
 		say("cannot be copied: %s", strerror(errno));
 		return LATER;
 	}
-	entry_name(name, sizeof(name), p.num);
-	bad = accept_copy(&p, fd, &q->st, size);
-	if (bad == 0 && accept_hide(q->po, q->path, fd, name, q->m.author.uid,
-	    hidden, sizeof(hidden)) < 0)
-		bad = 1;
-	if (bad == 0) {
-		bad = put(q, p.path, fileno(p.f), p.num, name);
-		if (bad < 0)
-			accept_show(hidden, q->path);
-		else if (bad == 0 && unlink(hidden) < 0)
+	entry_make_name(name, sizeof(name), p.num);
+	v = accept_copy(&p, fd, &q->st, size);
+	if (v == TAKEN && accept_hide(q->po, q->path, fd, name,
+	    q->m.author.uid, hidden, sizeof(hidden)) < 0) {
+		v = STAYS;
+	} else if (v == TAKEN) {
+		v = put(q, p.path, fileno(p.f), p.num, name);
+		if (v == LATER)
+			accept_unhide(hidden, q->path);
+		else if (v == TAKEN && unlink(hidden) < 0)
 			say("cannot remove %s: %s", hidden, strerror(errno));
 	}
 	post_remove(&p);	/* the name is gone after the rename */
-	return bad == 0 ? TAKEN : bad < 0 ? LATER : STAYS;
-}
-
-static enum verdict
-enter(struct file *q)
-{
-	enum verdict v = understand(q);
-
-	if (v != TAKEN)
-		return v;
-	return q->ours || (q->whole && !q->m.toobig) ? put_whole(q) :
-	    put_copy(q);
+	return v;
 }
 
 /* Puts a copy of a queued file into postman/, for the postmaster.  Its name has
@@ -473,14 +450,14 @@ keep_copy(const struct file *q, const char *base)
 	char to[ASIDE_SIZE];
 	struct post p;
 
-	if (entry_room(q->po, q->m.routes, size) < 0)
+	if (entry_check_room(q->po, q->m.routes, size) < 0)
 		return;
 	if (post_open(&p, q->po, "submit") < 0) {
 		say("cannot be copied: %s", strerror(errno));
 		return;
 	}
-	aside_name(to, q->po, base, mark);
-	if (accept_copy(&p, fileno(q->f), &q->st, size) == 0) {
+	aside_make_path(to, q->po, base, mark);
+	if (accept_copy(&p, fileno(q->f), &q->st, size) == TAKEN) {
 		if (rename(p.path, to) < 0)
 			say_cannot("make", to);
 		else
@@ -503,7 +480,7 @@ set_aside(const struct file *q, const char *base)
 {
 	char to[ASIDE_SIZE];
 
-	aside_name(to, q->po, base, q->bounce ? BOUNCE_NEW : "");
+	aside_make_path(to, q->po, base, q->bounce ? BOUNCE_NEW : "");
 	if (rename(q->path, to) < 0) {
 		say("%s, and it cannot be moved to %s: %s", q->why, to,
 		    strerror(errno));
@@ -520,8 +497,8 @@ author_of(const struct file *q, const char *dir, const char *base)
 	char name[100];
 	long uid = (long)q->st.st_uid;
 
-	return strcmp(dir, "private") == 0 && rights_ours(uid) ?
-	    accept_parse(base, name, sizeof(name)) : uid;
+	return strcmp(dir, "private") == 0 && rights_is_ours(uid) ?
+	    accept_parse_name(base, name, sizeof(name)) : uid;
 }
 
 /* Opens the file.  Root may read files that only another user can read, but the
@@ -537,22 +514,22 @@ open_file(struct file *q)
 	int fd = -1, back, err;
 
 	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - q->path), q->path);
-	rights_root(1);
+	rights_use_root(1);
 	back = getcwd(here, sizeof(here)) != NULL;
-	rights_root(0);
+	rights_use_root(0);
 	if (!back || chdir(dir) < 0)
 		return -1;
-	if (stat(".", &st) < 0 || !rights_ours((long)st.st_uid)) {
+	if (stat(".", &st) < 0 || !rights_is_ours((long)st.st_uid)) {
 		errno = EPERM;
 	} else {
-		rights_root(1);
+		rights_use_root(1);
 		fd = fd_plain(base, O_RDONLY, &q->st);
-		rights_root(0);
+		rights_use_root(0);
 	}
 	err = errno;
-	rights_root(1);
+	rights_use_root(1);
 	back = chdir(here) == 0;
-	rights_root(0);
+	rights_use_root(0);
 	if (!back) {
 		say("cannot go back to %s: %s", here, strerror(errno));
 		exit(X_TEMPFAIL);
@@ -568,12 +545,12 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	int hidden = strcmp(dir, "private") == 0;
 	int closed = (q->st.st_mode & 022) == 0;	/* to writers */
 
-	q->ours = !hidden && closed && rights_ours(uid);
+	q->ours = !hidden && closed && rights_is_ours(uid);
 	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
-	    strcmp(dir, DEFERRED) == 0) && accept_whole(q->po, &q->st)) ||
-	    (hidden && closed && rights_ours((long)q->st.st_uid));
+	    strcmp(dir, DEFERRED) == 0) && accept_is_safe(q->po, &q->st)) ||
+	    (hidden && closed && rights_is_ours((long)q->st.st_uid));
 	q->m.report = 1;
-	q->m.tame = rights_ours(uid);
+	q->m.tame = rights_is_ours(uid);
 	q->m.head.slack = SLACK;
 	if (!q->ours && routes->most != 0 &&
 	    (double)q->st.st_size > (double)routes->most + SLACK) {
@@ -597,7 +574,7 @@ use(struct file *q, int fd, const char *dir, const char *base)
 			say("it is locked: another run is at work on it");
 			return STAYS;
 		}
-		if (accept_known(q->po, base))
+		if (accept_remove_known(q->po, base))
 			return TAKEN;
 	}
 	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* not all systems can */
@@ -605,7 +582,10 @@ use(struct file *q, int fd, const char *dir, const char *base)
 	if (q->st.st_nlink != 1)
 		return BAD;
 	q->why = NULL;
-	v = enter(q);
+	v = understand(q);
+	if (v == TAKEN)
+		v = q->ours || (q->whole && !q->m.toobig) ? put_whole(q) :
+		    put_copy(q);
 	if (v == TAKEN && is_odd(&q->m))
 		keep_copy(q, base);
 	return v;
@@ -671,12 +651,12 @@ take(const struct place *p, const char *base)
 	q.base = base;
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
 	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
-	say_about(topic);
+	say_set_topic(topic);
 	v = try(&q, &p->routes, dir, base);
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
-		defer(p->po, q.path, base, p->mark, say_last());
+		defer_file(p->po, q.path, base, p->mark, say_last());
 	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
 		deferred_remove(p->po, base);
 	return v;
@@ -716,10 +696,10 @@ lock_file(const char *path)
 	}
 	if (errno != EEXIST)
 		return -1;
-	rights_root(1);
+	rights_use_root(1);
 	fd = fd_plain(path, O_RDWR, &st);
-	rights_root(0);
-	if (fd >= 0 && !rights_ours((long)st.st_uid)) {
+	rights_use_root(0);
+	if (fd >= 0 && !rights_is_ours((long)st.st_uid)) {
 		close(fd);
 		errno = EPERM;
 		return -1;
@@ -757,7 +737,7 @@ is_hidden(const char *s)
 {
 	char name[100];
 
-	return accept_parse(s, name, sizeof(name)) >= 0;
+	return accept_parse_name(s, name, sizeof(name)) >= 0;
 }
 
 /* Without a table, all mail is deferred: 1 if this file was. */
@@ -768,7 +748,7 @@ defer_unrouted(const struct place *p, const char *base)
 	struct stat st;
 
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    defer(p->po, path, base, p->mark, p->why) == 0;
+	    defer_file(p->po, path, base, p->mark, p->why) == 0;
 }
 
 /* Takes files of the list until all are taken: 0, or an exit code.  Workers
@@ -789,14 +769,14 @@ work(struct place *p)
 		    p->left)
 			break;
 		if (strcmp(p->dir, DEFERRED) == 0 &&
-		    !defer_due(p->po, base, p->mark))
+		    !defer_is_due(p->po, base, p->mark))
 			continue;
 		if (p->why[0] != '\0')
 			p->deferred += (unsigned)defer_unrouted(p, base);
 		else if (take(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
-	say_about(NULL);
+	say_set_topic(NULL);
 	return code;
 }
 
@@ -906,10 +886,10 @@ load(struct routes *routes, const char *table)
 {
 	int bad, err, bad_table;
 
-	rights_root(1);
+	rights_use_root(1);
 	bad = route_load(routes, table);
 	err = errno;
-	rights_root(0);
+	rights_use_root(0);
 	errno = err;
 	bad_table = bad && err != ENOENT;
 	postmanage = bad_table ? 0 : routes->postmanage;
@@ -924,9 +904,9 @@ table_mark(const char *table)
 	struct stat st;
 	int bad;
 
-	rights_root(1);
+	rights_use_root(1);
 	bad = stat(table, &st) < 0;
-	rights_root(0);
+	rights_use_root(0);
 	return bad ? 0 : (unsigned long)st.st_ctime * 31 +
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
@@ -938,14 +918,14 @@ take_office(struct place *p)
 	int hidden = 0, code, old = 0;
 
 	if (p->why[0] == '\0') {
-		if (entry_room(p->po, &p->routes, 0.0) < 0 ||
-		    rights_dir(p->po, "private", 077) < 0)
+		if (entry_check_room(p->po, &p->routes, 0.0) < 0 ||
+		    rights_make_dir(p->po, "private", 077) < 0)
 			return X_TEMPFAIL;
 		hidden = take_all(p, "private", is_hidden);
 	}
-	if (defer_any(p->po)) {
+	if (defer_has_dir(p->po)) {
 		old = take_all(p, DEFERRED, deferred_is_name);
-		defer_wait(p->po, p->mark);
+		defer_next_wait(p->po, p->mark);
 	}
 	code = take_places(p);
 	if (p->deferred > 0)
@@ -1093,12 +1073,12 @@ is_due(struct watch *w, const char *po, const char *table)
 	unsigned long mark;
 	long wait;
 
-	if (!defer_any(po))
+	if (!defer_has_dir(po))
 		return 0;
 	mark = table_mark(table);
 	if (has_changed(w, po) || mark != w->mark) {
 		w->mark = mark;
-		wait = defer_wait(po, mark);
+		wait = defer_next_wait(po, mark);
 		w->due = wait < 0 ? -1 : now.mono + (double)wait;
 	}
 	if (w->due < 0 || now.mono < w->due)
@@ -1124,7 +1104,7 @@ tidy_at_times(const char *po)
 	if (child != 0)
 		return;
 	signal(SIGTERM, SIG_DFL);
-	tidy_round(po, postmanage, postbytes);
+	tidy_run(po, postmanage, postbytes);
 	_exit(0);
 }
 
@@ -1193,30 +1173,30 @@ take_dirs(const char *list)
 }
 
 int
-qrun_serve(const char *po)
+qrun_become_owner(const char *po)
 {
-	int may = entry_open(po);
+	int serves;
 
-	if (may < 0)
+	if (entry_open(po, &serves) < 0)
 		return X_TEMPFAIL;
-	if (may == 0) {
+	if (!serves) {
 		say("you may not write to %s/transport; only its owner or root "
 		    "can run submit -q", po);
 		return X_NOPERM;
 	}
-	return rights_serve(po) < 0 ? X_NOPERM : 0;
+	return rights_become_owner(po) < 0 ? X_NOPERM : 0;
 }
 
 int
 qrun(const char *po, const char *table, long every, int verbose)
 {
-	int code = qrun_serve(po);
+	int code = qrun_become_owner(po);
 	struct routes routes;
 	struct stat log;
 
 	verbose_run = verbose || every > 0;
 	if (every > 0 || (fstat(2, &log) == 0 && S_ISREG(log.st_mode)))
-		say_times();
+		say_set_times();
 	if (code != 0)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
@@ -1233,11 +1213,11 @@ qrun(const char *po, const char *table, long every, int verbose)
 		code = run(po, table);
 	}
 	if (every <= 0) {
-		tidy_round(po, postmanage, postbytes);
+		tidy_run(po, postmanage, postbytes);
 		return code;
 	}
 	if (fstat(2, &log) == 0 && S_ISREG(log.st_mode) &&
-	    !rights_ours((long)log.st_uid)) {
+	    !rights_is_ours((long)log.st_uid)) {
 		say("the log belongs to the user %ld, who may have put it "
 		    "there; remove it", (long)log.st_uid);
 		return X_NOPERM;

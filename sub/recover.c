@@ -31,7 +31,7 @@ entry_is_abandoned(const char *path, int dead)
 	return alone;
 }
 
-/* Is it a name of entry_name?  *dead is set if its process is gone. */
+/* Is it a name of entry_make_name?  *dead is set if its process is gone. */
 static int
 is_ours(const char *name, int *dead)
 {

@@ -72,7 +72,7 @@ is_way_in(const char *po, const char *dir)
 }
 
 int
-rights_way_in(const char *po)
+rights_has_way_in(const char *po)
 {
 	return ours != getgid() && getuid() != 0 && is_way_in(po, "public") &&
 	    is_way_in(po, "router");
@@ -94,7 +94,7 @@ rights_advice(const char *po)
 }
 
 void
-rights_group(int on)
+rights_use_group(int on)
 {
 	int err = errno;
 
@@ -104,7 +104,7 @@ rights_group(int on)
 }
 
 int
-rights_serve(const char *po)
+rights_become_owner(const char *po)
 {
 	const char *path = path_in(po, "transport");
 
@@ -124,7 +124,7 @@ rights_serve(const char *po)
 }
 
 void
-rights_root(int on)
+rights_use_root(int on)
 {
 	int err = errno;
 
@@ -134,13 +134,13 @@ rights_root(int on)
 }
 
 int
-rights_ours(long uid)
+rights_is_ours(long uid)
 {
 	return uid == 0 || uid == (long)owner.st_uid || uid == (long)geteuid();
 }
 
 int
-rights_dir(const char *po, const char *dir, int closed)
+rights_make_dir(const char *po, const char *dir, int closed)
 {
 	const char *path = path_in(po, "%s", dir);
 	struct stat st;
@@ -149,7 +149,7 @@ rights_dir(const char *po, const char *dir, int closed)
 		return say_cannot("make", path);
 	if (lstat(path, &st) < 0)
 		return say_cannot("look at", path);
-	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
+	if (S_ISDIR(st.st_mode) && rights_is_ours((long)st.st_uid) &&
 	    (st.st_mode & (mode_t)closed) == 0)
 		return 0;
 	say("%s must be a directory of the post office's owner, closed to "
@@ -158,13 +158,13 @@ rights_dir(const char *po, const char *dir, int closed)
 }
 
 int
-rights_give(int fd)
+rights_give_file(int fd)
 {
 	int bad;
 
-	rights_root(1);
+	rights_use_root(1);
 	bad = getuid() != 0 || fchown(fd, owner.st_uid, owner.st_gid) < 0 ||
 	    fchmod(fd, 0600) < 0;
-	rights_root(0);
+	rights_use_root(0);
 	return bad ? -1 : 0;
 }

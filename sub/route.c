@@ -201,7 +201,7 @@ names_us(const struct routes *t, const struct route *r)
 	char s[DOMAIN_SIZE + 2], **alt, *p;
 
 	text_fmt(s, sizeof(s), "@%s/", t->domain);
-	addr_fold(s);
+	addr_fold_domain(s);
 	for (alt = r->patterns; *alt != NULL; alt++) {
 		p = strrchr(*alt, '@');
 		if (p != NULL && strpbrk(p, "*?") == NULL && pat_match(p, s))
@@ -345,7 +345,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 		return why;
 	t->word = to;
 	addr_start(&l, to, to + strlen(to));
-	if (strchr(to, '@') == NULL ? !addr_domain_ok(to) :
+	if (strchr(to, '@') == NULL ? !addr_is_domain(to) :
 	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special(to))
 		return "a sender becomes a domain, or one address";
 	r->host = mem_dup(to);
@@ -362,7 +362,7 @@ set_param(struct routes *t, const char *name, const char *value)
 
 	t->word = value;
 	if (strcmp(name, "networks") == 0)
-		return peer_list_ok(value) && text_fmt(t->networks,
+		return peer_is_list(value) && text_fmt(t->networks,
 		    sizeof(t->networks), "%s", value) == 0 ? NULL :
 		    "a network is ADDRESS/BITS; several have commas between";
 	if (strcmp(name, "uucpname") == 0)
@@ -456,7 +456,7 @@ see_line(struct routes *t, struct lines *l)
 		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
 		t->word = channel;
-		if (!addr_domain_ok(channel))
+		if (!addr_is_domain(channel))
 			return "the domain is not valid";
 		if (t->domain_used)
 			return "the domain must be named above the lines "
@@ -674,7 +674,7 @@ set_target(struct target *t, const struct routes *table,
 		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
 		    addr_special(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
-		    !addr_domain_ok(hop))
+		    !addr_is_domain(hop))
 			return nowhere(t, X_NOHOST, "it is no path of UUCP");
 	}
 	if (set_host(t, r->host, domain) < 0)
@@ -710,7 +710,7 @@ is_sender(const struct routes *table, char *const *patterns, int name,
 }
 
 int
-route_sender(const struct routes *table, const char *addr, char *to)
+route_rewrite(const struct routes *table, const char *addr, char *to)
 {
 	const struct route *r = table->senders;
 
@@ -766,7 +766,7 @@ names_all(const struct routes *table)
 }
 
 void
-route_each(const struct routes *table, void (*each)(unsigned long line,
+route_list(const struct routes *table, void (*each)(unsigned long line,
     const char *channel, const char *host))
 {
 	int none = names_all(table);
@@ -780,7 +780,7 @@ route_each(const struct routes *table, void (*each)(unsigned long line,
 }
 
 const char *
-route_path(const struct routes *table, const char *addr)
+route_skip_uucp(const struct routes *table, const char *addr)
 {
 	char hop[DOMAIN_SIZE + 2], names[sizeof(table->uucp)];
 	const char *domain = addr_domain(addr), *p;
@@ -808,7 +808,7 @@ route_path(const struct routes *table, const char *addr)
 }
 
 const char *
-route_alias(struct route *r, unsigned long turn)
+route_members(struct route *r, unsigned long turn)
 {
 	if (r->turn == turn)
 		return NULL;

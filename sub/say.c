@@ -13,7 +13,7 @@ static char topic[100];
 static char last[1500];
 
 void
-say_as(const char *argv0)
+say_set_name(const char *argv0)
 {
 	const char *base = name_base(argv0);
 
@@ -22,19 +22,19 @@ say_as(const char *argv0)
 }
 
 void
-say_mute(void)
+say_set_mute(void)
 {
 	mute = 1;
 }
 
 void
-say_times(void)
+say_set_times(void)
 {
 	stamped = 1;
 }
 
 void
-say_about(const char *s)
+say_set_topic(const char *s)
 {
 	text_fmt(topic, sizeof(topic), "%s", s == NULL ? "" : s);
 }

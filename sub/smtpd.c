@@ -185,11 +185,11 @@ mail_parameter(const char *name, char *value)
 			return "501 5.5.4 SIZE is a number of bytes";
 		if (how->routes->most != 0 && n > how->routes->most)
 			return "552 5.3.4 the message is too big";
-		return entry_room(how->po, how->routes, (double)n) < 0 ?
+		return entry_check_room(how->po, how->routes, (double)n) < 0 ?
 		    "452 4.3.1 there is no room for it now" : NULL;
 	}
 	if (strcmp(name, "envid") == 0)
-		return xtext_ok(value) && text_fmt(s.m.envid, 101, "%s",
+		return xtext_is_valid(value) && text_fmt(s.m.envid, 101, "%s",
 		    value) == 0 ? NULL : "501 5.5.4 ENVID is wrong";
 	text_lower(value);
 	if (strcmp(name, "ret") == 0 && (strcmp(value, "full") == 0 ||
@@ -212,10 +212,10 @@ rcpt_parameter(const char *name, char *value)
 	if (n > 0)
 		*to++ = ' ';
 	if (strcmp(name, "notify") == 0 &&
-	    notify_list(value, to, sizeof(s.m.dsn) - n - 1) == 0)
+	    notify_parse(value, to, sizeof(s.m.dsn) - n - 1) == 0)
 		return NULL;
-	if (strcmp(name, "orcpt") == 0 && type != NULL && xtext_ok(value) &&
-	    strlen(value) < ADDR_SIZE) {
+	if (strcmp(name, "orcpt") == 0 && type != NULL &&
+	    xtext_is_valid(value) && strlen(value) < ADDR_SIZE) {
 		text_fmt(to, sizeof(s.m.dsn) - n - 1, "ORCPT=%s", value);
 		s.m.orcpt = 0;
 		return NULL;
@@ -239,7 +239,7 @@ hello(const char *arg)
 {
 	char *p;
 
-	if (!etrn_host_ok(arg)) {
+	if (!etrn_is_host(arg)) {
 		reply("501 5.5.4 the name is missing or wrong");
 		return 0;
 	}
@@ -303,7 +303,7 @@ do_mail(char *arg)
 	s.begun = 1;
 	if (split(arg, "FROM:", &path, &rest) == 0)
 		why = parameters(rest, mail_parameter);
-	if (why == NULL && mail_from(&s.m, path) == 0) {
+	if (why == NULL && mail_set_sender(&s.m, path) == 0) {
 		reply("250 2.1.0 ok");
 		return;
 	}
@@ -316,7 +316,7 @@ do_mail(char *arg)
 static void
 add_rcpt(struct mail *m, const char *path)
 {
-	int code = mail_rcpt(m, path, s.how->batch);
+	int code = mail_add_path(m, path, s.how->batch);
 
 	if (code == 0)
 		reply("250 2.1.5 ok");
@@ -368,7 +368,7 @@ do_data(char *arg)
 		code = s.how->take(&s.m, &s.data, name);
 	else
 		say("a message has no sender or no recipient");
-	while (in_byte(&s.data) != EOF)
+	while (in_read(&s.data) != EOF)
 		;
 	if (!s.data.dotted)
 		reply("451 4.4.2 the message has no end");
@@ -410,7 +410,7 @@ do_vrfy(char *arg)
 		reply("252 2.1.5 try some mail");
 		return;
 	}
-	code = *arg == '\0' ? X_DATAERR : mail_rcpt(&m, arg, 0);
+	code = *arg == '\0' ? X_DATAERR : mail_add_path(&m, arg, 0);
 	mail_free(&m);
 	if (code == 0)
 		reply("252 2.1.5 such mail is taken");
@@ -424,9 +424,9 @@ do_etrn(char *arg)
 	arg += *arg == '@';
 	if (!s.how->serves)
 		reply("502 5.5.1 only the owner of the queue may ask for that");
-	else if (!etrn_host_ok(arg) || *arg == '#')
+	else if (!etrn_is_host(arg) || *arg == '#')
 		reply("501 5.5.4 it names no host");
-	else if (etrn(s.how->po, arg) != 0)
+	else if (etrn_request(s.how->po, arg) != 0)
 		reply("458 4.3.0 %s", say_last());
 	else
 		reply("250 2.0.0 the scheduler tries mail for %s", arg);
@@ -477,7 +477,7 @@ smtpd(const struct smtpd *how)
 	char line[COMMAND_SIZE];
 
 	s.how = how;
-	if (!how->batch && !peer_ok(how->routes->networks, s.peer,
+	if (!how->batch && !peer_is_served(how->routes->networks, s.peer,
 	    sizeof(s.peer))) {
 		reply("554 5.7.1 no service for %s (PARAMnetworks in the "
 		    "table of routes)", s.peer);

@@ -79,7 +79,7 @@ static struct {
 } tidy;
 
 void
-aside_name(char *to, const char *po, const char *base, const char *mark)
+aside_make_path(char *to, const char *po, const char *base, const char *mark)
 {
 	struct stat st;
 	int i;
@@ -260,7 +260,7 @@ set_aside(const char *path, const char *entry)
 {
 	char to[ASIDE_SIZE];
 
-	aside_name(to, tidy.po, entry, "");
+	aside_make_path(to, tidy.po, entry, "");
 	if (rename(path, to) < 0)
 		say_cannot("rename to", to);
 	else
@@ -275,7 +275,7 @@ set_aside_both(const char *path, const char *name)
 	const char *ctl, *msg;
 	char to[ASIDE_SIZE];
 
-	aside_name(to, tidy.po, name, "");
+	aside_make_path(to, tidy.po, name, "");
 	msg = path_in(tidy.po, "queue/%s", name);
 	ctl = path_in(tidy.po, "postman/%s" CONTROL, name_base(to));
 	if (rename(path, ctl) < 0)
@@ -300,7 +300,7 @@ see(const char *entry)
 	    !office_is_orphan(tidy.po, name + sizeof("queue")))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	say_about(name);
+	say_set_topic(name);
 	if (tidy.area == TRANSPORT) {
 		if (name_parse(entry + 1) != NULL &&
 		    long_seen(path, &st, DAY) && entry_is_abandoned(path, 1))
@@ -340,7 +340,7 @@ see_all(int area, const char *below)
 	path = path_in(tidy.po, "%s", tidy.dir);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
-	say_about(NULL);
+	say_set_topic(NULL);
 	d = opendir(path);
 	if (d == NULL)
 		say_cannot("read", path);
@@ -351,7 +351,7 @@ see_all(int area, const char *below)
 }
 
 void
-tidy_round(const char *po, long postmanage, unsigned long postbytes)
+tidy_run(const char *po, long postmanage, unsigned long postbytes)
 {
 	char path[PATH_SIZE];
 	int i;
@@ -366,7 +366,7 @@ tidy_round(const char *po, long postmanage, unsigned long postbytes)
 		see_all(i, "");
 	for (i = 0; i < OFFICE_DIRS; i++)
 		see_all(QUEUE, office_dir(i));
-	say_about(NULL);
+	say_set_topic(NULL);
 	if (tidy.removed > 0)
 		say("double bounces removed from postman/, kept for %ld "
 		    "seconds: %lu", postmanage, tidy.removed);

@@ -120,7 +120,7 @@ queue_it(struct mail *m, struct input *in)
 	in_copy(in, f, m->head.nrest > 0 ? m->head.rest[m->head.nrest - 1] :
 	    '\n', 0);
 	fflush(f);
-	entry_name(name, sizeof(name), 123);
+	entry_make_name(name, sizeof(name), 123);
 	fuzz_must(entry_put(m, "..", "../public/message", fileno(f), name,
 	    body) == 0, "it goes into the queue");
 	fclose(f);
@@ -156,10 +156,10 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	m.orcpt = 1;
 	if (how & 8)
 		strcpy(m.dsn, "NOTIFY=FAILURE");
-	if (mail_from(&m, from) == 0) {
-		mail_to(&m, to, to + strlen(to));
+	if (mail_set_sender(&m, from) == 0) {
+		mail_add_list(&m, to, to + strlen(to));
 		if (head_read(&m.head, &in) == NULL) {
-			mail_to_header(&m);
+			mail_add_fields(&m);
 			if ((m.nwrong == 0 || m.report) && m.ndest > 0 &&
 			    (m.nrouted > 0 || m.sender[0] != '\0'))
 				queue_it(&m, &in);
