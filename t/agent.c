@@ -185,10 +185,11 @@ inspect(int argc, char **argv)
 		}
 	getrlimit(RLIMIT_NOFILE, &rl);
 	text_fmt(line, sizeof(line), "cwd %s\nuid %ld\ngid %ld\ngroups %d\n"
-	    "nofile %ld\nnice %d\n",
+	    "nofile %ld\nnice %d\npgrp %s\n",
 	    getcwd(cwd, sizeof(cwd)), (long)getuid(), (long)getgid(),
 	    getgroups(0, NULL), (long)rl.rlim_cur,
-	    getpriority(PRIO_PROCESS, 0));
+	    getpriority(PRIO_PROCESS, 0),
+	    getpgrp() == getpid() ? "own" : "of another");
 	append(arg.log, line);
 	inspect_more();
 }

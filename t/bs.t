@@ -153,6 +153,20 @@ long=$(awk 'BEGIN { for (i = 0; i < 3000; i++) printf "x" }')
 is 'a long line is refused, and the next one is read' \
     "$(smtp "NOOP $long\nNOOP\n" | cut -c1-9 | tr '\n' ' ')" \
     '500 5.5.6 250 2.0.0 '
+pad=$(awk 'BEGIN { for (i = 0; i < 2093; i++) printf "x" }')
+is 'a command has 2099 bytes with its CR, and no more' \
+    "$(smtp "NOOP $pad\nNOOP x$pad\n" | cut -c1-9 | tr '\n' ' ')" \
+    '250 2.0.0 500 5.5.6 '
+waits='?select,?_newselect,?pselect6,?pselect6_time64'
+title='a client that is silent for 300 seconds is told so'
+if strace -o /dev/null -e "trace=$waits" -e "inject=$waits:retval=0" true \
+    2>/dev/null; then
+	like "$title" "$(strace -o /dev/null -e "trace=$waits" \
+	    -e "inject=$waits:retval=0" "$S" -P "$po" -C "$tmp/routes" -bs |
+	    tail -n 1)" '^421 4.4.2 nothing came for 300 seconds'
+else
+	skip "$title" 'no strace'
+fi
 is 'a client has 20 errors' "$(smtp "$(awk 'BEGIN { for (i = 0; i < 30; i++)
     printf "FOO\\n" }')" | cut -c1-9 | uniq -c | awk '{ print $1, $2 }' |
     tr '\n' ' ')" '20 500 1 421 '

@@ -60,6 +60,7 @@ ok 'an agent without user= delivers after a careless parent' \
 is 'an agent has descriptors 0, 1 and 2 only' "$(said fd)" '0 1 2'
 is 'an agent has a umask that lets nobody else write' "$(said umask)" 18
 is 'an agent has no signal blocked or ignored' "$(said signals)" ''
+is 'an agent has a process group of its own' "$(said pgrp)" own
 if without NO_RLIMIT; then
 	skip 'an agent has the limit of core dumps of the scheduler' \
 	    'built without'

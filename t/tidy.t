@@ -116,6 +116,20 @@ is 'a file that was written to stays for an hour of its own' \
 later 1200
 is 'a file that was written to is removed an hour later' \
     "$(here "public/grow:$dead.g")" ''
+
+# The table of an area has room for a hundred.
+many() {
+	ls "$po/public" | grep -c '^many:'
+}
+later 1200
+n=0
+while [ $((n += 1)) -le 150 ]; do
+	: >"$po/public/many:$dead.$n"
+done
+laters 4 1200
+is 'a hundred files of dead writers are removed after an hour' "$(many)" 50
+laters 5 1200
+is 'the other files of dead writers are removed an hour later' "$(many)" 0
 ok 'the scheduler starts beside that' \
     sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
 wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&

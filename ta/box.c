@@ -237,8 +237,9 @@ box_unlock(struct mail *m)
 }
 
 /* Reports BEGUN, before the first byte is written; or THERE, while we still
- * have the locks, as mail behind the message may then be another program's. */
-static void
+ * have the locks, as mail behind the message may then be another program's.
+ * Without the agent nobody tags the recipient, so -1 to BEGUN is the end. */
+static int
 report(struct mail *m, int state, const struct stat *box, const char *part)
 {
 	struct outcome o;
@@ -252,8 +253,8 @@ report(struct mail *m, int state, const struct stat *box, const char *part)
 		o.dev = box->st_dev;
 		o.ino = box->st_ino;
 	}
-	if (m->report >= 0)
-		fd_write(m->report, (const char *)&o, sizeof(o));
+	return m->report < 0 ? 0 :
+	    fd_write(m->report, (const char *)&o, sizeof(o));
 }
 
 /* ---- how much a box may have ------------------------------------------- */
@@ -611,7 +612,8 @@ append(struct mail *m)
 	m->before = st.st_size;
 	if (is_full(m, m->job->size - (off_t)m->job->body))
 		return refuse_full(m);
-	report(m, BEGUN, &st, "");
+	if (report(m, BEGUN, &st, "") < 0)
+		return box_failed(m, "report", m->box, errno);
 	put_gap(m);
 	put_head(m, 1);
 	m->at = 0;
@@ -743,8 +745,8 @@ write_new(struct mail *m, const char *tmp)
 		m->before = bytes_in(m, "new") + bytes_in(m, "cur");
 	if (is_full(m, m->job->size - (off_t)m->job->body))
 		return refuse_full(m);
-	report(m, BEGUN, NULL, strrchr(tmp, '/') + 1);
-	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	m->fd = report(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
+	    open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
 	put_head(m, 0);
