@@ -9,23 +9,24 @@
 #define AUTH_SIZE	256	/* bytes of a user or a password */
 
 struct auth {
-	struct auth *next;	/* of those for senders */
+	struct auth *next;	/* the next line for a sender */
 	char	key[AUTH_SIZE];	/* the first word: a sender, or a host */
-	int	named;		/* there is a file */
-	int	found;		/* there is a line, or trouble */
-	char	how;		/* its last word: 'v'erified, 'c'lear; or 0 */
+	int	named;		/* -A names a file */
+	int	found;		/* the file has a line, or trouble is set */
+	char	how;		/* first letter of the last word, verified or
+				 * clear; or 0 */
 	char	user[AUTH_SIZE], password[AUTH_SIZE];
 	char	trouble[300];	/* why the file cannot be used, or "" */
 };
 
 /* Reads the line for a host of -R. */
 void	auth_read(struct auth *, const char *file, const char *host);
-/* Reads the lines for senders, in the place of those of an earlier call. */
+/* Reads the lines for senders, and drops those of an earlier call. */
 void	auth_read_senders(const char *file);
-/* The line for this sender, which goes before that of the host, or NULL; the
- * first one for NULL. */
+/* Returns the line for this sender, which is preferred to that of the host, or
+ * NULL.  For NULL, returns the first line for a sender. */
 const struct auth *auth_sender(const char *address);
-/* Gives it to the server: 0, or -1 and the connection is over. */
+/* Logs in with user and password: 0, or -1 and the connection is over. */
 int	auth_login(struct esmtp *, const struct auth *);
 
 #endif

@@ -9,7 +9,7 @@
 #define PATH_SIZE	1024
 #define HEAD_SIZE	4096	/* bytes that box_head needs at most */
 
-/* Whose box it is. */
+/* The owner of the box. */
 struct user {
 	char	name[256];
 	char	home[PATH_SIZE];
@@ -17,22 +17,23 @@ struct user {
 	gid_t	gid;
 };
 
-/* How a delivery ended, or how far it is, in this order.  It is written to a
+/* How a delivery ended, or what it has reached.  The struct is written to a
  * pipe in one piece. */
 struct outcome {
-	enum { OVER, BEGUN, THERE } state;	/* BEGUN: box_undo needs what
-				 * is below; THERE: the message is whole and
-				 * on disk, only locks are left */
-	int	code;
+	/* OVER: the delivery ended with code.  BEGUN: box_undo needs text, dev,
+	 * ino and before.  THERE: the message is whole and on disk, and only
+	 * locks are left. */
+	enum { OVER, BEGUN, THERE } state;
+	int	code;		/* as in a verdict */
 	char	status[8];
 	char	text[400];	/* BEGUN: name of the file in tmp */
-	double	left;		/* seconds that are left for waiting */
-	dev_t	dev;		/* BEGUN: the box, */
-	ino_t	ino;
-	off_t	before;		/* ... and its size before */
+	double	left;		/* seconds that may still be waited */
+	dev_t	dev;		/* BEGUN: device of the box */
+	ino_t	ino;		/* BEGUN: inode of the box */
+	off_t	before;		/* BEGUN: bytes of the box before */
 };
 
-/* One delivery on its way. */
+/* A delivery that is under way. */
 struct mail {
 	const struct lib_job *job;
 	const struct lib_rcpt *rcpt;
@@ -40,29 +41,29 @@ struct mail {
 	struct outcome *end;
 	double	left;		/* seconds to wait for locks, at most */
 	off_t	limit;		/* bytes that the box may have, 0: any */
-	int	spared;		/* others do not wait for this one */
-	int	hung;		/* it was stopped, or took too long */
-	int	report;		/* where to say how far it is, or -1 */
+	int	spared;		/* other deliveries do not wait for this one */
+	int	hung;		/* the delivery was stopped or took too long */
+	int	report;		/* descriptor that gets each outcome, or -1 */
 	char	box[PATH_SIZE];
 	char	lock[PATH_SIZE];	/* box.lock */
-	int	locked;		/* we made it, */
-	int	lock_fd;	/* ... and have an fcntl lock on it */
+	int	locked;		/* we made the file box.lock */
+	int	lock_fd;	/* descriptor with our fcntl lock on box.lock */
 	int	fd;		/* the box, or the file in tmp */
-	off_t	before;		/* size of the box, */
-	off_t	written;	/* ... and what was added */
-	int	full;		/* that is more than it may have */
+	off_t	before;		/* bytes of the box before */
+	off_t	written;	/* bytes that were added */
+	int	full;		/* the box would exceed limit */
 	int	error;		/* errno of the first failed write, or 0 */
-	int	at;		/* bytes of "From " seen at the beginning of a
-				 * line, -1: elsewhere in the line */
+	int	at;		/* bytes of "From " so far at the beginning of a
+				 * line; -1: not at the beginning */
 	int	last;		/* the last byte of the message */
 	size_t	used;
 	char	buf[4096];
 };
 
-/* Sets how it ended.  All return -1, which is then what the caller returns. */
+/* These set the outcome and return -1, which the caller returns. */
 int	box_over(struct outcome *, int code, const char *status,
 	    const char *text);
-int	box_refuse(struct mail *, const char *what);	/* the box is ... */
+int	box_refuse(struct mail *, const char *what);	/* "the box is WHAT" */
 int	box_failed(struct mail *, const char *what, const char *path,
 	    int err);		/* cannot "make" path: errno */
 

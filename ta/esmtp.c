@@ -31,11 +31,11 @@
 #include "lib.h"
 #include <ctype.h>
 
-#define REPLY_LINES	100	/* of one reply */
-#define REPLY_BYTES	65536L	/* of one reply */
-#define FINAL_WAIT	2	/* seconds that a broken connection gets */
+#define REPLY_LINES	100	/* lines of a reply */
+#define REPLY_BYTES	65536L	/* bytes of a reply */
+#define FINAL_WAIT	2	/* seconds for a reply after a failed write */
 
-/* RFC 5321 4.5.3.2; connecting and leaving are not in it. */
+/* Seconds, as in RFC 5321 4.5.3.2, which does not limit connect and quit. */
 long esmtp_limit[ES_STAGES] = {
 	30, 5 * 60, 5 * 60, 5 * 60, 5 * 60, 2 * 60, 3 * 60, 10 * 60, 5
 };
@@ -51,7 +51,7 @@ unsigned esmtp_disabled;
 void (*esmtp_log)(const char *, size_t);
 
 static void
-note(const char *mark, const char *s, size_t n)
+log_line(const char *mark, const char *s, size_t n)
 {
 	char line[400];
 	struct text t;
@@ -81,29 +81,30 @@ esmtp_close(struct esmtp *c)
 	c->have = c->used = c->held = 0;
 }
 
-/* Ends the connection for this reason.  Always -1. */
+/* Ends the connection for this reason.  Returns -1. */
 static int
-lose(struct esmtp *c, const char *status, const char *why, const char *arg)
+end_with(struct esmtp *c, const char *status, const char *why, const char *arg)
 {
 	c->code = 0;
 	c->status[0] = '\0';
 	c->lost = status;
 	text_fmt(c->reply, sizeof(c->reply), why, arg);
-	note("!", c->reply, strlen(c->reply));
+	log_line("!", c->reply, strlen(c->reply));
 	esmtp_close(c);
 	return -1;
 }
 
-/* The server closed the connection.  If a program made it and nothing came
- * from the server, the program's words are the reason. */
+/* Ends a connection that the server closed: -1.  If a program made the
+ * connection and nothing came from the server, the program's words are the
+ * reason. */
 static int
-lose_end(struct esmtp *c)
+end_closed(struct esmtp *c)
 {
 	char why[400];
 	struct text t;
 
 	if (c->via.pid == 0 || c->reply[0] != '\0')
-		return lose(c, "4.4.2", "%s",
+		return end_with(c, "4.4.2", "%s",
 		    "the connection was closed by the other side");
 	text_init(&t, why, sizeof(why));
 	text_add(&t, "the program of -X: ");
@@ -112,18 +113,18 @@ lose_end(struct esmtp *c)
 	c->fd = -1;
 	via_close(&c->via, why + t.len, sizeof(why) - t.len);
 	c->phase = "connect";
-	return lose(c, "4.4.1", "%s", why);
+	return end_with(c, "4.4.1", "%s", why);
 }
 
 static int
-lose_late(struct esmtp *c, enum esmtp_stage stage)
+end_late(struct esmtp *c, enum esmtp_stage stage)
 {
 	char span[40];
 	struct text t;
 
 	text_init(&t, span, sizeof(span));
 	span_add(&t, esmtp_limit[stage], 2);
-	return lose(c, "4.4.2", "no answer within %s", span);
+	return end_with(c, "4.4.2", "no answer within %s", span);
 }
 
 /* ---- writing --------------------------------------------------------- */
@@ -135,8 +136,8 @@ deadline(enum esmtp_stage stage)
 	return now.mono + (double)esmtp_limit[stage];
 }
 
-/* Sends what is held: 0, or -1 with errno.  Does not end the connection; what
- * was not sent is still held. */
+/* Writes the bytes in out: 0, or -1 with errno, and the rest stays in out.
+ * Does not end the connection. */
 static int
 send_held(struct esmtp *c, double until)
 {
@@ -160,7 +161,8 @@ send_held(struct esmtp *c, double until)
 	return ready > 0 ? 0 : -1;
 }
 
-/* Sends what is held, while the server takes a kilobyte a minute. */
+/* Writes the bytes in out, as long as the server reads a kilobyte a minute: 0
+ * or -1. */
 static int
 send_block(struct esmtp *c)
 {
@@ -176,9 +178,9 @@ send_block(struct esmtp *c)
 
 /* ---- replies --------------------------------------------------------- */
 
-/* More bytes from the server: 0, or -1 and it is over. */
+/* Reads more bytes from the server: 0, or -1 and the connection is over. */
 static int
-fill(struct esmtp *c, enum esmtp_stage stage, double until)
+read_more(struct esmtp *c, enum esmtp_stage stage, double until)
 {
 	int ready;
 	long n;
@@ -187,22 +189,22 @@ fill(struct esmtp *c, enum esmtp_stage stage, double until)
 	for (;;) {
 		ready = net_wait(c->fd, 0, until);
 		if (ready == 0)
-			return lose_late(c, stage);
+			return end_late(c, stage);
 		n = ready < 0 ? -1 : (long)read(c->fd, c->in, sizeof(c->in));
 		if (n > 0) {
 			c->have = (size_t)n;
 			return 0;
 		}
 		if (n == 0)
-			return lose_end(c);
+			return end_closed(c);
 		if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
-			return lose(c, "4.4.2", "%s", strerror(errno));
+			return end_with(c, "4.4.2", "%s", strerror(errno));
 	}
 }
 
 /* Removes a password that the server repeats from a reply, except the code. */
 static void
-hide(const struct esmtp *c, char *line)
+hide_secret(const struct esmtp *c, char *line)
 {
 	int i;
 
@@ -213,7 +215,9 @@ hide(const struct esmtp *c, char *line)
 			strcpy(line, "(our password)");
 }
 
-/* One line without its end, cut to size, but at most *left bytes. */
+/* Reads one line without its end and cuts it to size: 0, or -1 and the
+ * connection is over.  *left is the number of bytes that the reply may still
+ * have. */
 static int
 get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
     size_t size, long *left)
@@ -222,25 +226,26 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 	int b;
 
 	for (;;) {
-		if (c->used == c->have && fill(c, stage, until) < 0)
+		if (c->used == c->have && read_more(c, stage, until) < 0)
 			return -1;
 		b = (unsigned char)c->in[c->used++];
 		if (b == '\n')
 			break;
 		if (--*left < 0)
-			return lose(c, "4.5.0", "%s", "a reply without end");
+			return end_with(c, "4.5.0", "%s",
+			    "a reply without end");
 		if (n < size - 1 && b != '\r')
 			line[n++] = (char)(b < 32 || b == 127 ? ' ' :
 			    b > 127 ? '?' : b);
 	}
 	line[n] = '\0';
-	hide(c, line);
-	note("<", line, strlen(line));
+	hide_secret(c, line);
+	log_line("<", line, strlen(line));
 	return 0;
 }
 
-/* The length of an enhanced status of this class at s; 0 if there is none, or
- * no blank behind it. */
+/* Returns the length of an enhanced status of this class at s, which a blank or
+ * the end follows; else 0. */
 static size_t
 status_length(const char *s, int class)
 {
@@ -251,7 +256,7 @@ status_length(const char *s, int class)
 
 /* Adds one line of the reply to its text. */
 static void
-add_line(struct esmtp *c, struct text *t, const char *line)
+add_reply_line(struct esmtp *c, struct text *t, const char *line)
 {
 	const char *s = line + 3 + (line[3] != '\0');
 	size_t n = status_length(s, line[0]);
@@ -261,16 +266,16 @@ add_line(struct esmtp *c, struct text *t, const char *line)
 		text_add(t, "%.3s", line);
 	} else if (n > 0 && n == strlen(c->status) &&
 	    memcmp(s, c->status, n) == 0) {
-		s += n;		/* it repeats that of the first line */
+		s += n;		/* the status of the first line again */
 	}
 	s += strspn(s, " ");
 	if (*s != '\0')
 		text_add(t, " %s", s);
 }
 
-/* Behind AUTH, or "AUTH=" of old servers. */
+/* Reads the mechanisms behind AUTH, or behind "AUTH=" of old servers. */
 static void
-see_mechanisms(struct esmtp *c, const char *s)
+scan_auth(struct esmtp *c, const char *s)
 {
 	char word[12];
 	size_t n;
@@ -287,7 +292,7 @@ see_mechanisms(struct esmtp *c, const char *s)
 }
 
 static void
-see_keyword(struct esmtp *c, const char *line)
+scan_keyword(struct esmtp *c, const char *line)
 {
 	static const struct { const char *name; unsigned bit; } known[] = {
 		{ "SIZE", ES_SIZE }, { "8BITMIME", ES_8BITMIME },
@@ -306,10 +311,11 @@ see_keyword(struct esmtp *c, const char *line)
 	if (lib_is_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);
 	if (lib_is_same(word, "AUTH"))
-		see_mechanisms(c, s);
+		scan_auth(c, s);
 }
 
-/* As esmtp_reply; the lines of a good answer to EHLO are looked at. */
+/* Reads a reply; sets extensions if it is a good one to EHLO.  Returns its
+ * code, or 0. */
 static int
 get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 {
@@ -325,13 +331,13 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 		if (line[0] < '2' || line[0] > '5' ||
 		    strspn(line, "0123456789") != 3 ||
 		    (line[3] != ' ' && line[3] != '-' && line[3] != '\0')) {
-			lose(c, "4.5.0", "this is no reply of a mail server: "
-			    "%.100s", line);
+			end_with(c, "4.5.0", "this is no reply of a mail "
+			    "server: %.100s", line);
 			return 0;
 		}
-		add_line(c, &t, line);
+		add_reply_line(c, &t, line);
 		if (ehlo && line[0] == '2' && i > 0)
-			see_keyword(c, line);
+			scan_keyword(c, line);
 		if (line[3] == '-')
 			continue;
 		memcpy(reply, line, 3);	/* the last line has the code */
@@ -341,11 +347,12 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 			esmtp_close(c);
 		return c->code;
 	}
-	lose(c, "4.5.0", "%s", "a reply of too many lines");
+	end_with(c, "4.5.0", "%s", "a reply of too many lines");
 	return 0;
 }
 
-/* After a failed send: the server's last reply is the better reason. */
+/* Ends the connection after a write that failed with err: -1.  The server's
+ * last reply, if there is one, is the reason. */
 static int
 final_reply(struct esmtp *c, enum esmtp_stage stage, int err)
 {
@@ -354,15 +361,15 @@ final_reply(struct esmtp *c, enum esmtp_stage stage, int err)
 	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, "connect") == 0))
-		return -1;	/* late, or a program, with its own reason */
+		return -1;	/* the reason is set */
 	if (c->code < 400)
-		return err == ETIMEDOUT ? lose_late(c, stage) :
-		    lose(c, "4.4.2", "%s", strerror(err));
+		return err == ETIMEDOUT ? end_late(c, stage) :
+		    end_with(c, "4.4.2", "%s", strerror(err));
 	esmtp_close(c);
 	return -1;
 }
 
-/* Sends what is held and waits for the reply. */
+/* Writes the output and reads the reply.  Returns its code, or 0. */
 static int
 exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 {
@@ -380,9 +387,9 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 
 	if (stage == ES_DOT) {
 		text_fmt(line, sizeof(line), "(%lu bytes)", c->put);
-		note(">", line, strlen(line));
+		log_line(">", line, strlen(line));
 		c->put = 0;
-		/* its end is a part of the message like others */
+		/* the rest of the message has the limit of a block */
 		if (send_block(c) < 0)
 			return final_reply(c, ES_BLOCK, errno), c->code;
 	}
@@ -402,7 +409,7 @@ esmtp_say_as(struct esmtp *c, const char *line, const char *shown)
 	memcpy(c->out + c->held, line, n);
 	memcpy(c->out + c->held + n, "\r\n", 2);
 	c->held += n + 2;
-	note(">", shown, strlen(shown));
+	log_line(">", shown, strlen(shown));
 	return 0;
 }
 
@@ -439,7 +446,7 @@ esmtp_is_silent(const struct esmtp *c)
 void
 esmtp_quit(struct esmtp *c)
 {
-	static struct esmtp last;	/* what it says now is of no interest */
+	static struct esmtp last;	/* a copy, so that c keeps its reply */
 
 	if (c->fd < 0)
 		return;
@@ -456,12 +463,12 @@ int
 esmtp_refuse(struct esmtp *c, const char *status, const char *why)
 {
 	esmtp_quit(c);
-	return lose(c, status, "%s", why);
+	return end_with(c, status, "%s", why);
 }
 
 /* ---- the beginning --------------------------------------------------- */
 
-/* Has the server our own name, at an address of this machine? */
+/* Returns 1 if the server has our own name, at an address of this machine. */
 static int
 is_self(const struct esmtp *c, const struct net_opt *opt)
 {
@@ -478,7 +485,7 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 /* Tries HELO after EHLO was refused.  If the server has closed the connection
  * by then, its reply to EHLO is the reason. */
 static int
-hello_again(struct esmtp *c, const char *line)
+say_helo(struct esmtp *c, const char *line)
 {
 	char status[sizeof(c->status)], reply[sizeof(c->reply)];
 	int code = c->code;
@@ -497,9 +504,10 @@ hello_again(struct esmtp *c, const char *line)
 	return -1;
 }
 
-/* When greeted, a program has taken the greeting or will pass it on. */
+/* Says EHLO, or HELO after that was refused: 0 or -1.  greeted: a program reads
+ * the greeting itself, or passes it on. */
 static int
-hello(struct esmtp *c, const char *name, int greeted)
+say_hello(struct esmtp *c, const char *name, int greeted)
 {
 	char line[NET_NAME + 10], near[64];
 
@@ -507,7 +515,7 @@ hello(struct esmtp *c, const char *name, int greeted)
 		if (c->via.pid > 0)
 			strcpy(near, "[127.0.0.1]");
 		else if (net_local_text(c->fd, near, sizeof(near)) < 0)
-			return lose(c, "4.4.2", "%s", strerror(errno));
+			return end_with(c, "4.4.2", "%s", strerror(errno));
 		name = near;
 	}
 	text_fmt(line, sizeof(line), "EHLO %s", name);
@@ -518,10 +526,10 @@ hello(struct esmtp *c, const char *name, int greeted)
 	c->phase = "EHLO";
 	if (c->code == 220 && greeted && get_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
-		return -1;	/* 220 was the greeting */
+		return -1;	/* 220 was a greeting passed on */
 	if (c->code >= 500) {
 		text_fmt(line, sizeof(line), "HELO %s", name);
-		if (hello_again(c, line) < 0)
+		if (say_helo(c, line) < 0)
 			return -1;
 	}
 	if (c->code / 100 == 2)
@@ -530,9 +538,9 @@ hello(struct esmtp *c, const char *name, int greeted)
 	return -1;
 }
 
-/* A socket, or a program: 0, or -1 with errno. */
+/* Connects a socket, or starts a program: 0, or -1 with errno. */
 static int
-reach(struct esmtp *c, const struct net_opt *opt)
+make_connection(struct esmtp *c, const struct net_opt *opt)
 {
 	int fd[2], bad;
 
@@ -561,11 +569,11 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	c->peer = *peer;
 	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
 	    c->peer.port);
-	note("=", line, strlen(line));
+	log_line("=", line, strlen(line));
 	c->phase = "connect";
 	c->fd = -1;
-	if (reach(c, opt) < 0)
-		return lose(c, "4.4.1", "%s", strerror(errno));
+	if (make_connection(c, opt) < 0)
+		return end_with(c, "4.4.1", "%s", strerror(errno));
 	c->phase = "the greeting";
 	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
@@ -574,6 +582,6 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 		return -1;
 	}
 	if (is_self(c, opt))
-		return lose(c, "5.4.6", "%s", "it is this machine");
-	return hello(c, opt->self, greeted);
+		return end_with(c, "5.4.6", "%s", "it is this machine");
+	return say_hello(c, opt->self, greeted);
 }

@@ -14,17 +14,17 @@ enum esmtp_stage {
 	ES_MAIL,
 	ES_RCPT,
 	ES_DATA,
-	ES_BLOCK,	/* until some more of the message is taken */
+	ES_BLOCK,	/* until the server takes more of the message */
 	ES_DOT,		/* the reply to the message */
 	ES_QUIT,
 	ES_STAGES
 };
 
 extern long esmtp_limit[ES_STAGES];
-extern unsigned esmtp_disabled;	/* ES_... that are not used */
+extern unsigned esmtp_disabled;	/* ES_... extensions that are not used */
 extern const char *const esmtp_stage_name[ES_STAGES];
 
-/* What the server says it can do. */
+/* Extensions that the server offers. */
 #define ES_SIZE		1
 #define ES_8BITMIME	2
 #define ES_PIPELINING	4
@@ -34,57 +34,58 @@ extern const char *const esmtp_stage_name[ES_STAGES];
 
 struct esmtp {
 	int	fd;			/* -1: there is no connection */
-	int	to;			/* where we write: fd, or a pipe */
-	struct via via;			/* the program at both pipes */
+	int	to;			/* descriptor to write: fd, or a pipe */
+	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
 	unsigned can;			/* ES_SIZE ... */
-	unsigned long max_size;		/* bytes it takes, 0: not said */
+	unsigned long max_size;		/* bytes of a message, 0: not known */
 
-	/* The last reply; when the connection is over, why.  It is 421 only
-	 * when the server said so, and then it is over, too. */
-	int	code;			/* 0: none came */
-	char	status[12];		/* its x.y.z, "" when it has none */
-	char	reply[500];		/* all of it, as one line */
-	const char *lost;		/* status, with code 0: "4.4.2"; else
-					 * NULL, or what the code means here */
-	const char *phase;		/* what that was about */
+	/* The last reply, or the reason why the connection is over.  After 421
+	 * of the server the connection is over, too. */
+	int	code;			/* 0: there was no reply */
+	char	status[12];		/* the reply's x.y.z, or "" */
+	char	reply[500];		/* its lines as one, or the reason */
+	const char *lost;		/* with code 0 a status, "4.4.2"; else
+					 * NULL, or the meaning of the code */
+	const char *phase;		/* what the reply or reason is about */
 
-	const char *secret[3];		/* no reply is kept with these in it */
-	int	in_mail;		/* MAIL was taken, no message yet */
+	const char *secret[3];		/* texts to remove from replies */
+	int	in_mail;		/* MAIL was accepted, no message yet */
 	unsigned long put;		/* bytes of the message so far */
 
 	size_t	held;			/* bytes in out */
-	size_t	have, used;		/* bytes in in, bytes consumed */
+	size_t	have, used;		/* bytes in in, bytes of them read */
 	char	out[8192], in[4096];
 };
 
 /*
- * All of these end the connection when something goes wrong, and say why in
- * the struct.  0 is good, -1 is not.
+ * These functions end the connection when they fail, and set the reason in the
+ * struct.  They return 0, or -1 on a failure.
  */
 
-/* Gets a transcript, line by line, any bytes; NULL: nobody. */
+/* Gets the lines of the transcript, with any bytes; NULL: nobody. */
 extern void (*esmtp_log)(const char *, size_t);
 
 /* Connects and greets as self (NULL: our address). */
 int	esmtp_open(struct esmtp *, const struct net_addr *,
 	    const struct net_opt *);
-/* A line to send, CRLF is added; it goes out with the next reply wanted. */
+/* Adds a line, without CRLF, to the output, which is sent before the next reply
+ * is read. */
 int	esmtp_say(struct esmtp *, const char *line);
-/* The same; the transcript shows these other words. */
+/* The same, with other words for the transcript. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
-/* Waits for a reply: its code, or 0. */
+/* Sends the output and reads a reply.  Returns its code, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
-/* A piece of the message, as it is. */
+/* Adds a piece of the message to the output. */
 int	esmtp_put(struct esmtp *, const char *, size_t);
-/* Has the server sent nothing on its own, such as 421?  Then another
- * transaction can follow. */
+/* Returns 1 if the server has sent nothing by itself, such as 421, so that
+ * another transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);
 /* Closes the connection without QUIT. */
 void	esmtp_close(struct esmtp *);
-/* Sends QUIT and closes; without a connection does nothing. */
+/* Sends QUIT and closes the connection, if there is one. */
 void	esmtp_quit(struct esmtp *);
-/* Sends QUIT and closes for our reason, which is kept: -1. */
+/* Sends QUIT and closes the connection for this reason of ours.  Returns -1. */
 int	esmtp_refuse(struct esmtp *, const char *status, const char *why);
 
 #endif

@@ -7,31 +7,35 @@
 #include "lib.h"
 
 struct halves {
-	int	one;		/* there is no talker: the keeper does its work
-				 * itself, and this is all that follows */
-	lib_work *work;		/* the talker's, with lib.h as everywhere */
-	void	(*begin)(void);	/* ... as who the keeper is; NULL: nothing */
-	void	(*end)(void);	/* ... before it ends, without a job */
-	void	(*log)(const char *, size_t);	/* the keeper's: any bytes */
-	double	silence;	/* seconds without a word: it hangs */
-	double	parting;	/* seconds that its end may take */
-	const char *root;	/* for chroot, NULL: none */
-	uid_t	uid;		/* the talker's, when we are root */
+	int	one;		/* there is one process, which does the work of
+				 * both halves */
+	lib_work *work;		/* the talker's work on a job */
+	void	(*begin)(void);	/* called in the talker before it changes its
+				 * user; or NULL */
+	void	(*end)(void);	/* called in the talker before it ends */
+	void	(*log)(const char *, size_t);	/* called in the keeper with a
+				 * line of halves_log */
+	double	silence;	/* seconds without a line after which the
+				 * talker counts as hung */
+	double	parting;	/* seconds that the talker's end may take */
+	const char *root;	/* the talker's chroot, NULL: none */
+	uid_t	uid;		/* the talker's, if the keeper is root */
 	gid_t	gid;
 	const char *promises;	/* what the talker does (OpenBSD) */
 };
 
-/* To be called once, before lib_run; the struct is kept. */
+/* Sets up both halves; to be called once before lib_run.  The struct stays in
+ * use. */
 void	halves_use(const struct halves *);
-/* The keeper's work: the talker does it. */
+/* The lib_work of the keeper: has the talker do the job. */
 void	halves_work(struct lib_job *);
-/* Has the talker end, if there is one; done at exit, too. */
+/* Ends the talker, if there is one; exit calls it, too. */
 void	halves_end(void);
 
-/* For the talker: a line for the keeper's log. */
+/* Sends a line from the talker to the keeper's log function. */
 void	halves_log(const char *, size_t);
-/* A sign of life from a talker that waits, at least every halves_nap()
- * seconds. */
+/* Sends a sign of life from a talker that waits; to be called at least every
+ * halves_nap() seconds. */
 void	halves_beat(void);
 double	halves_nap(void);
 

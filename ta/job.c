@@ -1,12 +1,11 @@
 /*
  * job.c - a job as its files show it: recipients, their locks, the message.
  *
- * A job is all recipients of a message on our channel with one host; without a
- * host, those with any.  The control file is read once from front to end
- * (lib/ctlfile.c), and only recipients with a blank tag are taken that no
- * operator has deleted or bounced.  A locked
- * recipient is left alone even if the process with the lock is gone; the
- * scheduler removes such locks.
+ * A job is all recipients of a message on our channel with one host, or with
+ * any host if the job names none.  The control file is read once from front to
+ * end (lib/ctlfile.c), and only recipients with a blank tag are taken that no
+ * operator has deleted or bounced.  A locked recipient is left alone even if
+ * the process with the lock is gone; the scheduler removes such locks.
  *
  * A lock is the tag '~' with our process number in the six bytes behind it,
  * right aligned; a number of more digits is 'a' and five digits of base 36. Two
@@ -24,8 +23,8 @@
 #include "../lib/ctlfile.h"
 #include <ctype.h>
 
-#define GUARD_TRIES	16	/* at the guard, with a nap behind each */
-#define GUARD_NAP	0.025	/* seconds */
+#define GUARD_TRIES	16	/* tries to lock the guard */
+#define GUARD_NAP	0.025	/* seconds between two tries */
 
 /* ---- notes ----------------------------------------------------------- */
 
@@ -40,7 +39,7 @@ put_note(const char *word, const char *f, va_list ap)
 	t.clean = 1;
 	text_vadd(&t, f, ap);
 	line[t.len++] = '\n';
-	fd_write(1, line, t.len);	/* only a note: no harm if it is lost */
+	fd_write(1, line, t.len);	/* a note may be lost */
 }
 
 void
@@ -66,7 +65,7 @@ lib_show_step(const char *f, ...)
 /* ---- tags ------------------------------------------------------------ */
 
 static int
-put_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
+write_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
 {
 	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0 ? -1 :
 	    fd_write(job->ctl, tag, r->with_pid ? 7 : 1);
@@ -78,22 +77,22 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 	char field[8];
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
-	if (put_tag(job, r, field) < 0)
+	if (write_tag(job, r, field) < 0)
 		lib_note("cannot set tag %c of %s at %lu: %s", tag,
 		    ctl_msg(job->name), r->off, strerror(errno));
 }
 
 static int
-get_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
+read_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
     size_t n)
 {
 	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) >= 0 &&
 	    (size_t)read(job->ctl, tag, n) == n;
 }
 
-/* Waits for the guard, not long; where there are no locks, not at all. */
+/* Waits for the guard for a short time, unless there are no locks. */
 static void
-take_guard(const struct lib_job *job)
+wait_for_guard(const struct lib_job *job)
 {
 	int i;
 
@@ -102,25 +101,25 @@ take_guard(const struct lib_job *job)
 		fd_wait(-1, 0, GUARD_NAP);
 }
 
-/* Locks the recipient; the reading back decides. */
+/* Writes our lock of a pending recipient, whose tag is read again later. */
 static void
-take(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
+lock_rcpt(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 {
 	char tag;
 
-	r->unreported = !r->cancelled && get_tag(job, r, &tag, 1) &&
-	    tag == ' ' && (!r->with_pid || put_tag(job, r, mine) == 0);
+	r->unreported = !r->cancelled && read_tag(job, r, &tag, 1) &&
+	    tag == ' ' && (!r->with_pid || write_tag(job, r, mine) == 0);
 }
 
-/* Is it still ours? */
+/* Returns 1 if the recipient still has our lock. */
 static int
-is_taken(const struct lib_job *job, const struct lib_rcpt *r,
+is_locked(const struct lib_job *job, const struct lib_rcpt *r,
     const char *mine)
 {
 	char found[7];
 
 	return r->unreported && (!r->with_pid ||
-	    (get_tag(job, r, found, 7) && memcmp(found, mine, 7) == 0));
+	    (read_tag(job, r, found, 7) && memcmp(found, mine, 7) == 0));
 }
 
 /* ---- words ----------------------------------------------------------- */
@@ -139,19 +138,19 @@ lib_is_same(const char *a, const char *b)
 /* scan: the walk through one control file. */
 struct scan {
 	struct lib_job *job;
-	const char *channel, *host;	/* wanted; no host: any */
-	struct lib_rcpt **end;	/* where the next one is hung */
-	struct lib_rcpt *last;	/* whose N line may follow, or NULL */
-	struct lib_rcpt *bare;	/* first that has no header yet */
-	unsigned long sender_at;	/* of the s or e line in force */
-	char	from[WORD_MAX_], dsn_to[WORD_MAX_];	/* what they say */
+	const char *channel, *host;	/* of the job; host NULL: any */
+	struct lib_rcpt **end;	/* link for the next recipient */
+	struct lib_rcpt *last;	/* recipient whose N line may follow, or NULL */
+	struct lib_rcpt *bare;	/* first recipient without a header so far */
+	unsigned long sender_at;	/* offset of the last s or e line */
+	char	from[WORD_MAX_], dsn_to[WORD_MAX_];	/* its addresses */
 	struct ctl c;
 };
 
-/* Reads an s or e line.  The s line sets the sender; the last of both sets the
- * address for DSNs.  A text that is not one line is no address. */
+/* Reads an s or e line.  An s line sets the sender; the last of both lines sets
+ * the address for DSNs.  A text with control bytes is no address. */
 static void
-see_sender(struct scan *sc)
+scan_sender(struct scan *sc)
 {
 	const char *p = ctl_address(&sc->c);
 
@@ -163,9 +162,10 @@ see_sender(struct scan *sc)
 	sc->sender_at = sc->c.l.off;
 }
 
-/* The sender in force; made when its first recipient is ours. */
+/* Returns the current sender, which is made for its first recipient of the job;
+ * NULL if there is no memory. */
 static struct lib_sender *
-sender_of(struct scan *sc)
+get_sender(struct scan *sc)
 {
 	struct lib_sender *s = sc->job->senders;
 	size_t n = strlen(sc->from) + 1;
@@ -183,7 +183,7 @@ sender_of(struct scan *sc)
 	return s;
 }
 
-/* The privilege at the end of a recipient line, -1 when there is none. */
+/* Returns the privilege at the end of a recipient line, or -1. */
 static long
 uid_of(const char *p)
 {
@@ -200,9 +200,9 @@ uid_of(const char *p)
 	return minus ? -(long)n : (long)n;
 }
 
-/* Reads a recipient line; skips one that is not pending or not for us. */
+/* Reads a recipient line; skips one that is not pending or not of the job. */
 static void
-see_rcpt(struct scan *sc)
+scan_rcpt(struct scan *sc)
 {
 	const struct ctl *c = &sc->c;
 	struct lib_rcpt *r;
@@ -212,8 +212,8 @@ see_rcpt(struct scan *sc)
 	    (sc->host != NULL && !lib_is_same(c->host, sc->host)))
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
-	if (r == NULL || (r->from = sender_of(sc)) == NULL) {
-		free(r);	/* it stays pending: another time */
+	if (r == NULL || (r->from = get_sender(sc)) == NULL) {
+		free(r);	/* it stays pending for another job */
 		return;
 	}
 	r->host = strcpy((char *)(r + 1), c->host);
@@ -229,7 +229,7 @@ see_rcpt(struct scan *sc)
 }
 
 static void
-see_words(struct scan *sc)
+scan_n_line(struct scan *sc)
 {
 	sc->last->drpt = (long)sc->c.l.off;
 	sc->last->dsn = mem_dup(sc->c.l.line + 2);
@@ -237,9 +237,9 @@ see_words(struct scan *sc)
 		sc->c.why = "there is no memory for it";
 }
 
-/* A command of an operator: its recipients are not ours any more. */
+/* Reads a command of an operator, whose recipients are not delivered. */
 static void
-see_cancel(struct scan *sc)
+scan_cancel(struct scan *sc)
 {
 	struct lib_rcpt *r = sc->job->rcpts;
 
@@ -250,7 +250,7 @@ see_cancel(struct scan *sc)
 }
 
 static void
-see_line(struct scan *sc, int letter)
+scan_line(struct scan *sc, int letter)
 {
 	struct lib_job *job = sc->job;
 
@@ -265,19 +265,19 @@ see_line(struct scan *sc, int letter)
 		break;
 	case 's':
 	case 'e':
-		see_sender(sc);
+		scan_sender(sc);
 		break;
 	case 'r':
-		see_rcpt(sc);
+		scan_rcpt(sc);
 		break;
 	case 'N':
 		if (sc->last != NULL)
-			see_words(sc);
+			scan_n_line(sc);
 		break;
 	case '#':
-		see_cancel(sc);
+		scan_cancel(sc);
 		break;
-	case 'm':	/* a header serves all recipients since the last one */
+	case 'm':	/* the header of all recipients since the last header */
 		for (; sc->c.in_block && sc->bare != NULL;
 		    sc->bare = sc->bare->next)
 			sc->bare->hdr = (long)(sc->c.l.off + sc->c.l.len + 1);
@@ -305,7 +305,6 @@ job_close(struct lib_job *job)
 	job->envid = job->ret = NULL;
 }
 
-/* Sets the job's recipients for us; none if the file is damaged. */
 void
 job_scan(struct lib_job *job, const char *channel, const char *host)
 {
@@ -320,13 +319,12 @@ job_scan(struct lib_job *job, const char *channel, const char *host)
 	ctl_start(&sc.c, job->ctl, job->name);
 	sc.c.capitals = 1;
 	while ((letter = ctl_line(&sc.c)) > 0)
-		see_line(&sc, letter);
+		scan_line(&sc, letter);
 	job->body = sc.c.body;
 	if (letter < 0)
 		job_close(job);
 }
 
-/* Keeps the recipients that could be locked: how many. */
 int
 job_lock(struct lib_job *job)
 {
@@ -336,11 +334,11 @@ job_lock(struct lib_job *job)
 
 	mine[0] = '~';
 	lock_print(mine + 1, (long)getpid());
-	take_guard(job);
+	wait_for_guard(job);
 	for (r = job->rcpts; r != NULL; r = r->next)
-		take(job, r, mine);
+		lock_rcpt(job, r, mine);
 	while ((r = *p) != NULL) {
-		if (is_taken(job, r, mine)) {
+		if (is_locked(job, r, mine)) {
 			n++;
 			p = &r->next;
 			continue;
@@ -355,7 +353,7 @@ job_lock(struct lib_job *job)
 
 /* ---- the message ----------------------------------------------------- */
 
-int
+enum copy_end
 job_header(int fd, long at, int (*put)(void *, const char *, size_t),
     void *arg)
 {
@@ -364,19 +362,19 @@ job_header(int fd, long at, int (*put)(void *, const char *, size_t),
 	long n, i;
 
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0)
-		return -1;
+		return COPY_ERROR;
 	while ((n = (long)read(fd, buf, sizeof(buf))) > 0) {
 		for (i = 0; i < n && !(bol && buf[i] == '\n'); i++)
 			bol = buf[i] == '\n';
 		if (i > 0 && put(arg, buf, (size_t)i) != 0)
-			return 1;
+			return COPY_STOPPED;
 		if (i < n)
-			return 0;
+			return COPY_DONE;
 	}
-	return n < 0 ? -1 : 1;
+	return n < 0 ? COPY_ERROR : COPY_STOPPED;
 }
 
-int
+enum copy_end
 job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
     size_t), void *arg)
 {
@@ -384,14 +382,14 @@ job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
 	long n = 1;
 
 	if (lseek(fd, at, SEEK_SET) < 0)
-		return -1;
+		return COPY_ERROR;
 	for (; n > 0 && most > 0; most -= n) {
 		n = (long)read(fd, buf, most < (off_t)sizeof(buf) ?
 		    (size_t)most : sizeof(buf));
 		if (n > 0 && put(arg, buf, (size_t)n) != 0)
-			return 1;
+			return COPY_STOPPED;
 	}
-	return n < 0 ? -1 : 0;
+	return n < 0 ? COPY_ERROR : COPY_DONE;
 }
 
 int
@@ -402,10 +400,11 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 
 	if (lib_far != NULL)
 		return lib_far->message(job, r, put, arg);
-	if ((r->hdr >= 0 && job_header(job->ctl, r->hdr, put, arg) != 0) ||
+	if ((r->hdr >= 0 && job_header(job->ctl, r->hdr, put, arg) !=
+	    COPY_DONE) ||
 	    put(arg, "\n", 1) != 0)
 		return -1;
-	/* as long as it was when the file was opened */
+	/* the size is to be that of the time when the file was opened */
 	return job_copy(job->msg, (off_t)job->body, job->size -
 	    (off_t)job->body, put, arg) == 0 && fstat(job->msg, &st) == 0 &&
 	    st.st_size == job->size ? 0 : -1;

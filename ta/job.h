@@ -6,20 +6,24 @@
 
 #include "lib.h"
 
-/* Sets the recipients of the job that are for channel and host (NULL: any),
- * none if the control file, open as job->ctl, is damaged. */
+/* Reads the control file job->ctl and sets the recipients of the job, those for
+ * channel and host (NULL: any); none if the file is damaged. */
 void	job_scan(struct lib_job *, const char *channel, const char *host);
-/* Locks them and forgets those that could not be locked: how many are left. */
+/* Locks the recipients and frees those that could not be locked.  Returns the
+ * number of the others. */
 int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
-void	job_close(struct lib_job *);
+void	job_close(struct lib_job *);	/* frees recipients and senders */
 
-/* Passes the header block at this offset to put, up to its empty line: 0; 1 if
- * put returned nonzero, or the file ends before; -1 with errno. */
-int	job_header(int fd, long at, int (*put)(void *, const char *, size_t),
-	    void *);
-/* The same for the file from an offset on, up to so many bytes. */
-int	job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
-	    size_t), void *);
+/* How a copy ended: put stopped it or the file ended too early (COPY_STOPPED),
+ * or a read failed, with errno (COPY_ERROR). */
+enum copy_end { COPY_ERROR = -1, COPY_DONE, COPY_STOPPED };
+
+/* Passes the header block at this offset to put, up to its empty line. */
+enum copy_end job_header(int fd, long at,
+	    int (*put)(void *, const char *, size_t), void *);
+/* Passes at most so many bytes of a file from an offset on to put. */
+enum copy_end job_copy(int fd, off_t at, off_t most,
+	    int (*put)(void *, const char *, size_t), void *);
 
 #endif

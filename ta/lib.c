@@ -34,12 +34,12 @@
 
 static struct {
 	const char *channel, *host;
-	lib_work *work;			/* one of them */
-	lib_whole *whole;
-	int	wake[2];		/* poked by a signal */
-	volatile sig_atomic_t leave;	/* after the current job */
+	lib_work *work;			/* of lib_run, else NULL */
+	lib_whole *whole;		/* of lib_serve, else NULL */
+	int	wake[2];		/* pipe with a byte after a signal */
+	volatile sig_atomic_t leave;	/* end after the current job */
 	struct lib_job *job;		/* the current job, or NULL */
-	int	alone;			/* nobody reads our reports */
+	int	alone;			/* the scheduler is gone */
 	long	idle_after;	/* seconds until idle is called */
 	void	(*idle)(void);		/* or NULL */
 } agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
@@ -48,7 +48,7 @@ const struct lib_far *lib_far;
 
 /* ---- to the scheduler ----------------------------------------------- */
 
-/* The scheduler is gone: recipients without a verdict are unlocked. */
+/* Unlocks recipients without a verdict, as the scheduler is gone. */
 static void
 unlock_and_exit(void)
 {
@@ -86,8 +86,8 @@ send_or_exit(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Adds text as one field of one line: without our separators, with carriage
- * returns for newlines. */
+/* Adds text as one field of a line: with blanks for separators of fields, and
+ * end_of_line for newlines. */
 static void
 add_clean(struct text *t, const char *s, int end_of_line)
 {
@@ -119,21 +119,21 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 		add_clean(t, v->remote, ' ');
 }
 
-/* Appends to the control file with one write: 0, or -1.  A second descriptor
- * would be simpler, but closing it would end our lock on the file. */
+/* Appends to the control file with one write and syncs it: 0 or -1.  Closing a
+ * second descriptor would end our lock on the file. */
 static int
-append(int fd, const char *s, size_t n)
+append_line(int fd, const char *s, size_t n)
 {
 	int flags = fcntl(fd, F_GETFL, 0), bad;
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_APPEND) < 0)
 		return -1;
 	bad = (size_t)write(fd, s, n) != n || fd_sync(fd) < 0;
-	/* or a tag would go to the end, too */
+	/* with O_APPEND, a tag would go to the end, too */
 	return fcntl(fd, F_SETFL, flags) < 0 || bad ? -1 : 0;
 }
 
-/* Appends the diagnostic line: 0, or -1. */
+/* Appends the diagnostic line: 0 or -1. */
 static int
 write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
     const char *text)
@@ -146,16 +146,16 @@ write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	    (long)time(NULL));
 	text_add(&t, "%s\t%s", notary, text);
 	line[t.len++] = '\n';
-	return append(job->ctl, line, t.len);
+	return append_line(job->ctl, line, t.len);
 }
 
-/* The report line and then the tag. */
+/* Sends the report line, then sets the tag. */
 static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
-	/* no exit here: recipients of the same run are done, too, and have to
-	 * be marked */
+	/* no exit here, as other recipients may be delivered, too, and need
+	 * their tags */
 	if (send("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text) < 0)
 		agent.alone = 1;
@@ -163,8 +163,8 @@ send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 	r->unreported = 0;
 }
 
-/* Reports a success.  The scheduler needs no notary fields for it, except
- * relay, the remote host for its log, or "". */
+/* Reports a success.  Of the notary fields the scheduler gets only relay, the
+ * remote host for its log, or "". */
 static void
 report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *relay, const char *text)
@@ -175,7 +175,7 @@ report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
 	if (wanted && write_diag(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
 		    ctl_msg(job->name), r->off, strerror(errno));
-		wanted = 0;	/* it is delivered, which must not be undone */
+		wanted = 0;	/* the success is reported without a DSN */
 	}
 	send_report(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
 }
@@ -259,16 +259,16 @@ lib_read_only(const struct lib_job *job)
 	return bad ? -1 : 0;
 }
 
-/* The recipients are ours; now for the message itself. */
+/* Opens the message file and has the agent work on the recipients. */
 static void
-work_on(struct lib_job *job, lib_work *work)
+open_and_work(struct lib_job *job, lib_work *work)
 {
 	char path[300], why[300];
 	struct stat st;
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
 	job->msg = fd_plain(path, O_RDONLY, &st);
-	/* without the name of the control file, both were moved */
+	/* if the control file is gone, too, both were moved */
 	if (job->msg < 0 && errno == ENOENT && lstat(job->name, &st) == 0) {
 		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
 		    "is missing, so there is nothing left to deliver; please "
@@ -313,7 +313,7 @@ do_job(char *line)
 		    strerror(errno));
 	if (job.ctl >= 0) {
 		job.num = name_num(job.name);
-		lock_set(job.ctl);	/* without it, the tags have to do */
+		lock_set(job.ctl);	/* without fcntl locks, tags suffice */
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host);
 	}
 	if (job.ctl < 0 || job_lock(&job) == 0) {
@@ -324,11 +324,11 @@ do_job(char *line)
 		send_or_exit("#resync ", line);
 	} else {
 		agent.job = &job;
-		work_on(&job, agent.work);
+		open_and_work(&job, agent.work);
 		agent.job = NULL;
 	}
 	job_close(&job);
-	ctl_close_kept();	/* as far as we know */
+	ctl_close_kept();
 	if (job.ctl >= 0)
 		close(job.ctl);
 }
@@ -343,7 +343,7 @@ on_signal(int sig)
 	(void)sig;
 	agent.leave = 1;
 	if (write(agent.wake[1], "", 1) < 0)
-		errno = was;	/* full: it is awake already */
+		errno = was;	/* a full pipe wakes us, too */
 	errno = was;
 }
 
@@ -364,7 +364,7 @@ catch_signals(void)
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
 #ifdef SIGXFSZ
-	sigaction(SIGXFSZ, &sa, NULL);	/* a write error is enough */
+	sigaction(SIGXFSZ, &sa, NULL);	/* write returns an error then */
 #endif
 	sa.sa_handler = on_signal;
 	for (i = 0; i < (int)(sizeof(leave) / sizeof(leave[0])); i++)
@@ -372,7 +372,7 @@ catch_signals(void)
 	return 0;
 }
 
-/* Waits for input: 1, or 0 when it is time to leave. */
+/* Waits for input.  Returns 1, or 0 when the agent is to end. */
 static int
 wait_input(void)
 {
@@ -396,7 +396,7 @@ wait_input(void)
 	return n > 0 && !agent.leave;
 }
 
-/* The next line, without its newline; NULL when there will be no more. */
+/* Returns the next line, without its newline; NULL at the end. */
 static char *
 next_job(void)
 {
@@ -491,9 +491,9 @@ lib_status(const char *s)
 	return n;
 }
 
-/* Takes jobs until the input ends; the agent's exit status. */
+/* Passes jobs to a function until the input ends.  Returns the exit status. */
 static int
-serve(void (*take)(char *line))
+serve(void (*do_line)(char *line))
 {
 	char *line;
 
@@ -502,7 +502,7 @@ serve(void (*take)(char *line))
 	send_or_exit("#hungry", "");
 	while ((line = next_job()) != NULL && *line != '\0') {
 		if (*line != '#')
-			take(line);
+			do_line(line);
 		if (agent.leave)
 			break;
 		send_or_exit("#hungry", "");

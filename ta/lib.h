@@ -14,22 +14,23 @@
 struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* of its line */
-	const char *address;	/* "" when there is none */
-	const char *dsn_to;	/* where DSNs go to, "" nowhere: mostly the same
-				 * address, but an e line may set another */
+	const char *address;	/* "": the sender is empty */
+	const char *dsn_to;	/* the address that gets DSNs, "": nobody; an e
+				 * line can make it differ from address */
 };
 
 struct lib_rcpt {
 	struct lib_rcpt *next;	/* in the order of the file */
-	unsigned long off;	/* of the 'r': its name in reports */
+	unsigned long off;	/* offset of its line, which names it in
+				 * reports */
 	long	hdr;		/* where the header text begins, -1: none */
 	long	drpt;		/* where its N line begins, -1: none */
-	int	with_pid;	/* its line has room for a lock */
-	int	cancelled;	/* an operator does not want it delivered */
-	int	unreported;	/* it is ours and has no verdict yet */
+	int	with_pid;	/* the line has room for a lock */
+	int	cancelled;	/* an operator has deleted or bounced it */
+	int	unreported;	/* it is locked by us and has no verdict yet */
 	const struct lib_sender *from;
 	const char *host, *user;
-	long	priv;		/* uid in whose name, -1: none is given */
+	long	priv;		/* uid for its files and programs, -1: none */
 	char	*dsn;		/* value of the N line, NULL: none */
 };
 
@@ -38,9 +39,9 @@ struct lib_job {
 	unsigned long num;	/* the number at the start of NAME */
 	int	ctl;		/* control file, read and write */
 	int	msg;		/* message file, read only */
-	unsigned long body;	/* where the body begins in it, */
-	off_t	size;		/* ... and where it ends: what was opened */
-	time_t	arrived;	/* when it was written */
+	unsigned long body;	/* offset of the body in the message file */
+	off_t	size;		/* bytes of the message file when opened */
+	time_t	arrived;	/* mtime of the message file */
 	char	*envid;		/* value of the n line (xtext), NULL: none */
 	char	*ret;		/* value of the R line, NULL: none */
 	struct lib_rcpt *rcpts;
@@ -49,79 +50,80 @@ struct lib_job {
 
 typedef void lib_work(struct lib_job *);
 
-/* ZMailer's exit code for: later, with all mail for this host. */
+/* ZMailer's exit code that defers all mail for this host. */
 #define X_DEFERALL	100
 
 /*
- * The verdict on one recipient.  A success whose status is NULL causes no DSN:
- * the duty to send one went on with the message.  Members that are NULL or 0
- * are filled in from the others.
+ * The verdict on one recipient.  A success with a NULL status causes no DSN
+ * here, as the next host has the duty to send it.  Members that are NULL or 0
+ * are set from the others.
  */
 struct lib_verdict {
-	int	code;		/* 0: delivered; lib_is_failure; X_DEFERALL; all
-				 * others: later */
+	int	code;		/* 0: delivered; a failure (lib_is_failure);
+				 * X_DEFERALL; any other: deferred */
 	const char *status;	/* such as "4.2.2" */
-	const char *text;	/* for people; must be there */
-	const char *action;	/* "relayed" for a success that is no more */
+	const char *text;	/* for people; not NULL */
+	const char *action;	/* "relayed" if the next host sends no DSNs */
 	const char *diagnostic;	/* RFC 3464: "smtp; 550 no such user" */
 	const char *remote;	/* RFC 3464: "dns; mx.example.org" */
-	long	delay;		/* seconds, with a deferral: not before */
+	long	delay;		/* seconds until the next try of a deferral */
 };
 
-/* Serves jobs until the scheduler ends the agent; host is for jobs that name
- * none, or NULL.  Returns the exit status. */
+/* Serves jobs until the scheduler ends the agent; jobs without a host are for
+ * host, or for any if that is NULL.  Returns the exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
-/* The same for jobs without recipients of their own; the function gets the
+/* Serves jobs of an agent that reads control files itself: lib_whole gets the
  * message and the host ("": none), and answers each job once. */
 typedef void lib_whole(const char *name, const char *host);
 int	lib_serve(lib_whole *);
-/* verdict: as in a report, with the seconds of a retryat. */
+/* Answers a job of lib_serve; verdict is that of a report, such as "retryat
+ * +60". */
 void	lib_report_job(const char *name, const char *verdict, const char *text);
 
-/* The channel of an agent without an option for it: $CHANNEL, which the
- * scheduler sets, else the usual one. */
+/* Returns the channel of an agent without the option for it: $CHANNEL, which
+ * the scheduler sets, else the usual one. */
 const char *lib_channel(const char *usual);
 
 /* The path of the name in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 
-/* An option of ZMailer's agent of the same name that we do not have, and what
- * to write instead; NULL: it can be left out. */
+/* An option that only ZMailer's agent of the same name has. */
 struct lib_foreign {
-	int	letter;
-	const char *instead;
+	int	letter;		/* 0 ends the list */
+	const char *instead;	/* what to do, NULL: the option is ignored */
 };
 
-/* For an option that we do not have: prints what to write instead and exits, or
- * returns if it can be left out.  An option that is not in the list, which ends
- * with a letter of 0, prints the usage. */
+/* Prints what to do instead of the option and exits, or returns if the option
+ * is ignored.  Calls usage for an option that is not in the list. */
 void	lib_foreign_option(const char *name, const struct lib_foreign *,
 	    int option, void (*usage)(void));
 
-/* To be called before lib_run: idle is called once when no work has come for so
- * many seconds. */
+/* Has idle called once when no job has come for so many seconds; to be called
+ * before lib_run. */
 void	lib_when_idle(long seconds, void (*idle)(void));
 
-/* Gives the verdict, once for each recipient. */
+/* Reports the verdict on a recipient; to be called once for each. */
 void	lib_report_verdict(struct lib_job *, struct lib_rcpt *,
 	    const struct lib_verdict *);
-/* The same with fewer members. */
+/* The same for a verdict with these members alone. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
 
 /* The same for all recipients that have no verdict. */
 void	lib_report_rest(struct lib_job *, int code, const char *status,
 	    const char *text);
-/* Is it the code of a failure: X_NOUSER, X_NOHOST, X_UNAVAILABLE? */
+/* Returns 1 for X_NOUSER, X_NOHOST and X_UNAVAILABLE, the codes of a failure.
+ */
 int	lib_is_failure(int code);
 
-/* Is the scheduler gone?  Then no new work may begin; recipients without a
- * verdict are given back when the agent's function returns. */
+/* Returns 1 if the scheduler is gone.  Then no new work may begin; the
+ * recipients without a verdict are unlocked when the agent's function returns.
+ */
 int	lib_is_alone(void);
 
-/* For a child that becomes another user: the control file stays readable but
- * not writable.  0, or -1 with errno. */
+/* Makes the control file readable only, for a child that becomes another user:
+ * 0, or -1 with errno. */
 int	lib_read_only(const struct lib_job *);
 
 /* Passes header, empty line and body to put, piece by piece, until it returns
@@ -130,7 +132,7 @@ int	lib_read_only(const struct lib_job *);
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
-/* For a process without files: functions that do it instead (halves.c). */
+/* Functions that a process without files uses instead of ours (halves.c). */
 struct lib_far {
 	void	(*tell)(struct lib_job *, struct lib_rcpt *,
 		    const struct lib_verdict *);
@@ -139,13 +141,14 @@ struct lib_far {
 	int	(*alone)(void);
 };
 
-extern const struct lib_far *lib_far;	/* NULL: we have them */
+extern const struct lib_far *lib_far;	/* NULL: this process has files */
 
-int	lib_is_same(const char *, const char *);	/* but for case */
-/* Bytes of the status at s, such as 4.2.2 (RFC 3463); 0: it is none. */
+int	lib_is_same(const char *, const char *);	/* case is ignored */
+/* Returns the length of the status at s, such as 4.2.2 (RFC 3463), or 0. */
 size_t	lib_status(const char *s);
-void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */
-/* Says what may take long now, for mailq, which shows 99 bytes. */
+/* Sends a line for the scheduler's log. */
+void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);
+/* Sends what the agent does now, for mailq, which shows 99 bytes. */
 void	lib_show_step(const char *, ...) LIKE_PRINTF(1, 2);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "net.h"
 
-#define MX_MAX	10	/* hosts of a domain that are looked at */
+#define MX_MAX	10	/* hosts of a domain that are used */
 
 enum mx_answer {
 	MX_FOUND,
-	MX_NONE,	/* the domain has none, or is not known at all */
-	MX_NULL,	/* the domain takes no mail: RFC 7505 */
-	MX_LATER	/* unknown now */
+	MX_NONE,	/* the domain has no such record or does not exist */
+	MX_NULL,	/* the domain accepts no mail: RFC 7505 */
+	MX_LATER	/* no name server has answered */
 };
 
 struct mx {
@@ -25,8 +25,8 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
-/* Asks name servers for records of this type, 15 being MX, of a name: found,
- * none, or later. */
+/* Asks name servers for records of this type, 15 being MX, of a name.  Returns
+ * MX_FOUND, MX_NONE or MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);
 enum mx_answer mx_find_hosts(struct mx_list *, const char *domain);
 

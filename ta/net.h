@@ -25,25 +25,25 @@ struct net_addr {
 	} sa;
 	size_t	len;		/* bytes of sa in use */
 #endif
-	char	name[NET_NAME];	/* the host it was found under */
+	char	name[NET_NAME];	/* the host with this address */
 	char	text[64];	/* [192.0.2.1], [IPv6:2001:db8::1] */
 	int	port;
-	int	meant;		/* written by the administrator or the
-					 * router, not found in the DNS */
+	int	meant;		/* the administrator or the router wrote it, so
+				 * it is not from the DNS */
 };
 
-/* What the options say. */
+/* The options of an agent. */
 struct net_opt {
-	int	port;		/* where no other is given */
-	int	family;		/* 4: only those; 6: those first; 0: both */
-	int	sndbuf;		/* bytes sent, not acknowledged; 0: any */
-	int	no_mx;		/* names are hosts: do not ask for their MX */
+	int	port;		/* the default */
+	int	family;		/* 4: only IPv4; 6: IPv6 first; 0: both */
+	int	sndbuf;		/* bytes of the send buffer; 0: as it is */
+	int	no_mx;		/* names are hosts, whose MX is not asked for */
 	const char *self;	/* our name, NULL: none */
-	struct net_addr *source;	/* of our end, NULL: as it comes */
+	struct net_addr *source;	/* of our end, NULL: any */
 	const char *via;	/* the command that connects; NULL: a socket */
 };
 
-/* A host's addresses in the order to try them, or why there are none. */
+/* The addresses of a host in the order of tries; or, if n is 0, the verdict. */
 struct net_way {
 	int	n;
 	struct net_addr addr[NET_ADDRS];
@@ -53,36 +53,37 @@ struct net_way {
 };
 
 /*
- * Finds the addresses of host: name or [address], either with :port.  meant:
- * the administrator has named it, and its MX is not asked for.  0, or -1 and
- * the reason.
+ * Finds the addresses of host, a name or [address], either with :port: 0, or -1
+ * with the verdict.  meant: the administrator has named the host, whose MX is
+ * then not asked for.
  */
 int	net_find_addresses(struct net_way *, const struct net_opt *,
 	    const char *host, int meant);
 
-/* An address as such, for the source: 0, or -1 when it is none. */
+/* Reads an address for the source: 0, or -1 if the text is none. */
 int	net_address(struct net_addr *, const char *);
 
-/* A connected socket that does not block; it connects until the time until
- * (mono).  -1 with errno. */
+/* Returns a connected socket that does not block, or -1 with errno.  Connecting
+ * ends at the time until (mono). */
 int	net_connect(const struct net_addr *, const struct net_opt *,
 	    double until);
 
-/* Is it an address of this machine? */
+/* Returns 1 for an address of this machine. */
 int	net_is_local(const struct net_addr *);
 
-/* Our end of a connection, as text: 0 or -1. */
+/* Sets text to the address of our end of a connection: 0 or -1. */
 int	net_local_text(int fd, char *text, size_t);
 
-/* Waits until fd can be read (written): 1, 0 when until has come, -1. */
+/* Waits until fd can be read (written): 1; 0 at the time until (mono); -1. */
 int	net_wait(int fd, int writing, double until);
 
-/* Called when that waits, at least every net_nap seconds; NULL: nobody. */
+/* net_wait calls it at least every net_nap seconds, unless it is NULL. */
 extern void (*net_beat)(void);
 extern double net_nap;
 
-/* Called at the beginning of a wait and again when it has become slow (name is
- * NULL), and before name servers are asked for name.  NULL: not called. */
+/* Called at the beginning of a wait and again when the wait has become slow,
+ * with a NULL name; and before name servers are asked for name.  NULL: not
+ * called. */
 extern void (*net_waits)(const char *name, int slow);
 
 #endif

@@ -461,8 +461,8 @@ take(void *copy, const char *s, size_t n)
 static int
 copy_head(struct copy *c, const struct report *r)
 {
-	return r->hdr >= 0 && job_header(r->nt.c.l.fd, r->hdr, take, c) < 0 ?
-	    -1 : 0;
+	return r->hdr >= 0 && job_header(r->nt.c.l.fd, r->hdr, take, c) ==
+	    COPY_ERROR ? -1 : 0;
 }
 
 static int

@@ -22,10 +22,11 @@ enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 struct item {
 	unsigned file;		/* index in files */
 	enum action action;
-	unsigned long off;	/* of the recipient's line */
-	unsigned long at;	/* of the diagnostic line */
-	unsigned long why;	/* of one before it, with a reason; or 0 */
-	const struct lib_rcpt *rcpt;	/* for say */
+	unsigned long off;	/* offset of the recipient's line */
+	unsigned long at;	/* offset of the diagnostic line */
+	unsigned long why;	/* offset of an earlier diagnostic line with the
+				 * reason; or 0 */
+	const struct lib_rcpt *rcpt;	/* for the function say */
 	unsigned long delays[2];	/* the delay field before and after
 					 * its DSN */
 };
@@ -36,24 +37,25 @@ struct report {
 	struct item *items;	/* n of them, room for size */
 	unsigned n, size;
 	char	sender[WORD_MAX_];	/* "": the form's addresses alone */
-	long	hdr;		/* one file: where the header is, -1: none */
+	long	hdr;		/* offset of the header in the only file, -1:
+				 * none */
 	const char *name;	/* of this machine */
 	const char *forms;	/* directory */
 	long	most;		/* bytes of a message that are returned */
-	/* errormail's, else NULL: sets fields and text of the item in the place
-	 * of a diagnostic line; ctl is the file, open */
+	/* Sets fields and text of an item that has no diagnostic line; NULL in
+	 * dsn. */
 	void	(*say)(struct report *, const struct item *);
-	int	ctl;
-	const char *form;	/* its name, NULL: that of the action */
-	const char *subject;	/* NULL: that of the actions */
-	/* report.c's: */
+	int	ctl;		/* with say: the open control file */
+	const char *form;	/* name of the form, NULL: that of the action */
+	const char *subject;	/* NULL: made from the actions */
+	/* Members below are set and used by report.c. */
 	struct diags nt;
 	struct head head;
-	struct origin origin;	/* origin_find's */
-	unsigned at;		/* which file that is, + 1; 0: none */
+	struct origin origin;	/* set by origin_find */
+	unsigned at;		/* index of the open file + 1; 0: none */
 	int	has_form;
-	const char *text;	/* that of the current item */
-	char	full[REASON_ALL];	/* ... with a reason of another line */
+	const char *text;	/* text of the current item */
+	char	full[REASON_ALL];	/* text and reason of two lines */
 };
 
 /* Sets up an agent that writes DSNs: name is this machine's, NULL the mailname;
@@ -61,14 +63,16 @@ struct report {
  * only the forms, the post office, which is the working directory's parent, and
  * the socket, where the system can enforce that.  0, or -1 with errno. */
 int	report_begin(struct report *, const char *name, const char *router);
-/* Writes it into private/ and syncs it, for post_send: 0; or -1 with errno and
- * no file left. */
+/* Writes the DSN into private/ and syncs it, for post_send: 0, or -1 with errno
+ * and no file left. */
 int	report_write(struct report *, struct post *);
-/* One more item, zeroed: NULL when there is no memory. */
+/* Returns a new item, zeroed, or NULL if there is no memory. */
 struct item *report_add_item(struct report *);
-/* Opens this file of the report as r->nt: 0, or -1 with errno. */
+/* Opens the file with this index as r->nt, unless it is open: 0, or -1 with
+ * errno. */
 int	report_open_file(struct report *, unsigned file);
-void	report_close_file(struct report *);	/* no file */
-FILE	*report_open_form(const struct report *, const char *);	/* or NULL */
+void	report_close_file(struct report *);
+/* Opens the form with this name, or returns NULL. */
+FILE	*report_open_form(const struct report *, const char *);
 
 #endif

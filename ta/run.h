@@ -6,42 +6,42 @@
 
 #include "lib.h"
 
-/* run: a program to be run, filled in by the caller ... */
+/* run: a program to be run; the caller sets the members up to limit. */
 struct run {
-	const char *path;		/* of the program */
+	const char *path;		/* path of the program */
 	char	*const *argv, *const *envp;	/* ends with NULL */
-	/* Puts the message, as lib_message does; out is for what follows.
-	 * NULL: there is none. */
+	/* Passes the message to put, with out as its first argument, as
+	 * lib_message does; NULL: there is no message. */
 	int	(*message)(void *arg, int (*put)(void *, const char *, size_t),
 		    void *out);
 	void	*arg;			/* for message and become */
-	int	(*become)(void *arg);	/* in the child: 0, or -1 with errno;
-					 * NULL: stay who we are */
-	long	limit;		/* seconds, then it is killed; 0: none */
-	/* ... and how it ended. */
+	int	(*become)(void *arg);	/* changes the user in the child: 0, or
+					 * -1 with errno; NULL: no change */
+	long	limit;		/* seconds until it is killed; 0: no limit */
+	/* how the program ended, set by run_program */
 	int	exit;			/* its exit code, or -1 */
-	int	signal;			/* that ended it, or 0 */
-	int	late;			/* the limit was reached, */
-	int	stopped;		/* ... or it was stopped, and killed */
-	int	uncopied;		/* see run_program */
+	int	signal;			/* signal that ended it, or 0 */
+	int	late;			/* it was killed at the limit */
+	int	stopped;		/* it was stopped, and killed */
+	int	uncopied;		/* run_tmp had no room for a copy */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 };
 
-/* Runs the program to its end: 0, or -1 with errno if it was not started: the
- * message cannot be read (EIO), the program is missing, there is no process,
- * become failed; with uncopied, run_tmp has no room for the message. */
+/* Runs the program to its end: 0, or -1 with errno if it was not started, as
+ * the message cannot be read (EIO), the program is missing, there is no
+ * process, or become failed. */
 int	run_program(struct run *);
+/* Returns the directory for a copy of the message. */
 const char *run_tmp(void);
 
-/* Whose program it was: a user's; a mailer's; a mailer's whose failures may be
- * its own trouble. */
+/* The program of a user; a mailer; a mailer whose failures may be deferrals. */
 enum run_kind { RUN_USERS, RUN_MAILER, RUN_UNSURE, RUN_KINDS };
 
-/* Makes a verdict from the end of a program, by sysexits: code, status and
- * text, such as "output [exit 75: temporary failure]", in the caller's buffer
- * of at least 100 bytes.  An exit code outside sysexits has the status unknown.
- * A signal or the limit is no verdict of the program: the message waits. */
+/* Sets code, status and text of the verdict from the end of a program, by
+ * sysexits.  The text, such as "output [exit 75: temporary failure]", is in the
+ * caller's buffer of at least 100 bytes.  An exit code outside sysexits has the
+ * status unknown.  After a signal or at the limit the message is deferred. */
 void	run_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);
 

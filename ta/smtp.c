@@ -59,8 +59,8 @@
 #define MAX_HOSTS	8	/* of -R */
 #define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
 #define ADDRS		5	/* addresses that are tried for a job */
-#define SESSIONS	2	/* of them, that take the connection */
-#define FRESH		60	/* seconds until mail was tried before */
+#define SESSIONS	2	/* connections that are made for a job */
+#define FRESH		60	/* seconds; older mail was tried before */
 #define BROKEN		8	/* servers that are left out for a job */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
 
@@ -76,21 +76,21 @@ static struct {
 	int	seven;		/* -7 */
 	long	idle;		/* seconds a connection is kept */
 	long	lookup;		/* seconds for name servers */
-	int	apart;		/* -t or -u: there must be one */
+	int	apart;		/* -t or -u, which need a talker */
 } opt;
 
 static struct halves halves;
 
-/* What that file has for each of -R; for other hosts there is nothing. */
+/* The lines of that file for the hosts of -R. */
 static struct auth login[MAX_HOSTS];
 
 static struct esmtp conn;		/* kept from job to job */
-static char conn_host[HOST_SIZE];	/* whom it is for */
-static const struct auth *conn_sender;	/* whose line was used, NULL: the host's
-					 */
+static char conn_host[HOST_SIZE];	/* the host that conn is for */
+static const struct auth *conn_sender;	/* the line of conn's sender, NULL: the
+					 * host's */
 
-/* left: the tries that remain for this job and host; each smart host has its
- * own. */
+/* left: the tries that remain for this job and host, and for each smart host.
+ */
 static struct {
 	char	host[HOST_SIZE];
 	struct tries {
@@ -131,19 +131,19 @@ transcript(const char *s, size_t n)
 	close(fd);
 }
 
-/* ---- where it is ----------------------------------------------------- */
+/* ---- steps, for mailq ------------------------------------------------ */
 
 #define STEP_MARK	'#'	/* a line of the talker that is a step */
 
-/* What mailq shows. */
+/* The step that mailq shows. */
 static struct {
-	const char *phase;	/* of the connection, NULL: something else */
-	double	when;		/* mono */
+	const char *phase;	/* of the connection, NULL: another step */
+	double	when;		/* mono; when the step was sent */
 } shown;
 
 /* Sends a step to the scheduler, by way of the keeper. */
 static void LIKE_PRINTF(1, 2)
-step(const char *f, ...)
+send_step(const char *f, ...)
 {
 	char line[200];
 	struct text t;
@@ -163,24 +163,24 @@ step(const char *f, ...)
 /* Reports that we wait for a server (slow) or for name servers (name).  A quick
  * server causes no report. */
 static void
-step_wait(const char *name, int slow)
+send_wait_step(const char *name, int slow)
 {
 	int same;
 
 	if (name != NULL)
-		step("looking up %s", name);
+		send_step("looking up %s", name);
 	if (name != NULL || conn.phase == shown.phase ||
 	    (!slow && (shown.when <= 0 || now.mono - shown.when < 1)))
 		return;
 	same = strcmp(conn.peer.name, conn.peer.text) == 0;
-	step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
+	send_step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
 	    same ? "" : conn.peer.text, conn.phase);
 	shown.phase = conn.phase;
 }
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* The host of a recipient.  With smart hosts there is only one. */
+/* Returns the host of a recipient, "" with smart hosts. */
 static const char *
 host_of(const struct lib_rcpt *r)
 {
@@ -188,12 +188,12 @@ host_of(const struct lib_rcpt *r)
 }
 
 static int
-is_for(const struct lib_rcpt *r, const char *host)
+is_for_host(const struct lib_rcpt *r, const char *host)
 {
 	return lib_is_same(host_of(r), host);
 }
 
-/* Did the last server turn out to be ourselves? */
+/* Returns 1 if the last server was this machine. */
 static int
 is_self(void)
 {
@@ -201,24 +201,24 @@ is_self(void)
 }
 
 static void
-start_tries(struct tries *t)
+reset_tries(struct tries *t)
 {
 	t->addrs = ADDRS;
 	t->sessions = SESSIONS;
 }
 
 static int
-no_tries(void)
+has_no_tries(void)
 {
 	return left.in_use->addrs == 0 || left.in_use->sessions == 0;
 }
 
-/* Which addresses to try: all; those that are not remembered as silent; those
- * that were before this job came. */
-enum which { ALL, HOPEFUL, OTHERS };
+/* The addresses to try: all; those that are not dead; those that were dead
+ * before this turn. */
+enum which { ALL, ALIVE, DEAD };
 
 static int
-is_wanted(const struct net_addr *a, enum which which)
+is_candidate(const struct net_addr *a, enum which which)
 {
 	enum dead_state state = dead_state(a);
 	const struct net_addr *b = left.broken;
@@ -227,13 +227,13 @@ is_wanted(const struct net_addr *a, enum which which)
 		if (a->port == b->port && strcmp(a->text, b->text) == 0 &&
 		    strcmp(a->name, b->name) == 0)
 			return 0;
-	return which == ALL || state == (which == HOPEFUL ? DEAD_NOT :
+	return which == ALL || state == (which == ALIVE ? DEAD_NOT :
 	    DEAD_BEFORE);
 }
 
-/* With a file of addresses, remembers whether this one answered. */
+/* With -k, records whether the address answered. */
 static void
-remember(const struct net_addr *a, int answered)
+record_answer(const struct net_addr *a, int answered)
 {
 	char line[NET_NAME + 20];
 
@@ -241,7 +241,8 @@ remember(const struct net_addr *a, int answered)
 		halves_log(line, strlen(line));
 }
 
-/* Tries one address: 1 connected, 0 not.  choice: there are others. */
+/* Tries one address.  Returns 1 if it is connected.  choice: there are other
+ * addresses. */
 static int
 try_address(const struct net_addr *a, int choice, const struct auth *auth)
 {
@@ -251,7 +252,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	left.in_use->addrs--;
 	if (choice)
-		remember(a, open || conn.code != 0 || is_self());
+		record_answer(a, open || conn.code != 0 || is_self());
 	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
 		left.in_use->sessions--;
 		return 1;
@@ -261,10 +262,10 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 	return 0;
 }
 
-/* If a program finds the addresses of a name itself, each name is kept once,
- * without its address. */
+/* Keeps each name once, without its address, for a program that finds the
+ * addresses of a name itself. */
 static void
-keep_names(struct net_way *way)
+merge_names(struct net_way *way)
 {
 	int i, n = 0;
 
@@ -279,10 +280,10 @@ keep_names(struct net_way *way)
 	way->n = n;
 }
 
-/* Orders the addresses: the best first, and for mail that was tried before the
- * others from a random one on; those remembered as silent last. */
+/* Orders the addresses: the best first, then the others, for mail that was
+ * tried before from a random one on; dead ones last. */
 static void
-put_in_order(const struct net_way *way, int order[NET_ADDRS])
+order_addresses(const struct net_way *way, int order[NET_ADDRS])
 {
 	int turn = left.old && way->n > 1 ?
 	    (int)rnd((unsigned long)way->n - 1) : 0;
@@ -296,8 +297,8 @@ put_in_order(const struct net_way *way, int order[NET_ADDRS])
 		}
 }
 
-/* Tries the addresses of one name, for a name of -R with its password: 1
- * connected, 0 not; way and conn have the reason. */
+/* Tries the addresses of one name, with the password auth if it is a name of
+ * -R.  Returns 1 if one is connected, else 0; way and conn have the reason. */
 static int
 try_name(struct net_way *way, const char *name, const struct auth *auth,
     enum which which)
@@ -305,22 +306,22 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 	int i, choice, order[NET_ADDRS];
 	const struct net_addr *a;
 
-	if (no_tries())
+	if (has_no_tries())
 		return 0;
-	/* else it has the reason of those before */
-	if (which != OTHERS && left.nbroken == 0) {
+	/* else conn has the reason of an earlier try */
+	if (which != DEAD && left.nbroken == 0) {
 		conn.lost = NULL;
 		conn.code = 0;
 	}
 	if (net_find_addresses(way, &opt.net, name, auth != NULL) < 0)
 		return 0;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
-		keep_names(way);
-	put_in_order(way, order);
+		merge_names(way);
+	order_addresses(way, order);
 	choice = way->n > 1 || opt.relays > 1;
-	for (i = 0; i < way->n && !no_tries(); i++) {
+	for (i = 0; i < way->n && !has_no_tries(); i++) {
 		a = &way->addr[order[i]];
-		if (!is_wanted(a, which))
+		if (!is_candidate(a, which))
 			continue;
 		if (try_address(a, choice, auth))
 			return 1;
@@ -330,12 +331,12 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 	return 0;
 }
 
-/* Tries the smart hosts, each as often as any host.  Addresses that are
- * remembered as silent come after all others. */
+/* Tries the smart hosts, each as often as any host, dead addresses after all
+ * others.  Returns 1 if one is connected. */
 static int
 connect_relay(struct net_way *way, const struct auth *sender)
 {
-	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
+	enum which which = dead_count() > 0 ? ALIVE : ALL;
 	int i, found = 0;
 
 	dead_begin_turn();
@@ -345,9 +346,9 @@ connect_relay(struct net_way *way, const struct auth *sender)
 			found = try_name(way, opt.relay[i], sender != NULL ?
 			    sender : &login[i], which);
 		}
-		if (found || which != HOPEFUL)
+		if (found || which != ALIVE)
 			return found;
-		which = OTHERS;
+		which = DEAD;
 	}
 }
 
@@ -359,7 +360,7 @@ start_host(const char *host)
 	strcpy(left.host, host);
 	left.in_use = left.tries;
 	for (i = 0; i < MAX_HOSTS; i++)
-		start_tries(&left.tries[i]);
+		reset_tries(&left.tries[i]);
 	left.nbroken = 0;
 }
 
@@ -386,7 +387,7 @@ report_unreached(struct lib_job *job, const char *host,
 {
 	const char *text = way->text, *status = way->status;
 	int code = way->code;
-	/* with passwords of senders, another's mail may be taken */
+	/* with passwords of senders, the mail of others may be accepted */
 	int own = conn.phase != NULL && strcmp(conn.phase, "AUTH") == 0 &&
 	    auth_sender(NULL) != NULL;
 	struct lib_rcpt *r;
@@ -397,13 +398,13 @@ report_unreached(struct lib_job *job, const char *host,
 		text = "the host is this machine, which does not accept its "
 		    "mail";
 	}
-	/* for wrong options no mail must fail */
+	/* mail must not fail because of a wrong -R */
 	if (opt.relays > 0 && code != X_DEFERALL) {
 		code = X_DEFERALL;
 		status = "4.3.5";
 	}
 	for (r = job->rcpts; r != NULL; r = r->next) {
-		if (!r->unreported || !is_for(r, host))
+		if (!r->unreported || !is_for_host(r, host))
 			continue;
 		if (way->n == 0 || is_self())
 			lib_report(job, r, code, status, text, 0);
@@ -415,9 +416,9 @@ report_unreached(struct lib_job *job, const char *host,
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Fails an address that no command can contain: 1 if it is good. */
+/* Returns 1 if commands can contain the addresses; else reports a failure. */
 static int
-check_addresses(struct lib_job *job, struct lib_rcpt *r)
+has_good_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
 	const char *bad = addr_error(r->from->address);
 
@@ -434,41 +435,43 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 	return bad == NULL;
 }
 
-/* The first without a verdict and those that can go along with it. */
+/* Sets to to the first recipient without a verdict and those that can share its
+ * transaction.  Returns their number. */
 static int
-collect(struct lib_job *job, struct lib_rcpt **to)
+collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 {
 	struct lib_rcpt *r;
 	int n = 0;
 
 	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
 		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
-		    r->hdr != to[0]->hdr || !is_for(r, host_of(to[0])))) ||
-		    !check_addresses(job, r))
+		    r->hdr != to[0]->hdr || !is_for_host(r, host_of(to[0])))) ||
+		    !has_good_addresses(job, r))
 			continue;
 		to[n++] = r;
 	}
 	return n;
 }
 
-/* After a transaction.  If the message itself has broken connections until no
- * try is left, that says nothing of the host's other mail. */
+/* Resets the tries after a transaction.  If the message itself has broken
+ * connections until no try is left, other mail of the host does not wait. */
 static void
 end_tries(struct lib_job *job, const char *host)
 {
 	struct lib_rcpt *r;
 
 	if (conn.code != 0)
-		start_tries(left.in_use);
-	else if (no_tries())
+		reset_tries(left.in_use);
+	else if (has_no_tries())
 		for (r = job->rcpts; r != NULL; r = r->next)
-			if (r->unreported && is_for(r, host))
+			if (r->unreported && is_for_host(r, host))
 				lib_report(job, r, X_TEMPFAIL, "4.4.2",
 				    "not tried now, since this message to "
 				    "others broke the connection", 0);
 }
 
-/* May another server be tried, after this one ended a transaction early? */
+/* Excludes a server that ended a transaction early.  Returns 1 if another
+ * server can be tried. */
 static int
 exclude_server(const struct net_way *way)
 {
@@ -478,9 +481,9 @@ exclude_server(const struct net_way *way)
 	return 1;
 }
 
-/* One transaction, over the connection there is or a new one. */
+/* Makes one transaction, over the kept connection or a new one. */
 static void
-deliver(struct lib_job *job, struct lib_rcpt **to, int n)
+deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 {
 	static struct net_way way;	/* large */
 	const char *host = host_of(to[0]);
@@ -503,9 +506,9 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 	if (end == TRANS_OVER)
 		end_tries(job, host);
 	else if (exclude_server(&way))
-		return;	/* the next turn goes there */
+		return;	/* work() tries another server */
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
-		if (r->unreported && is_for(r, host))
+		if (r->unreported && is_for_host(r, host))
 			trans_host_failed(&conn, job, r, X_DEFERALL);
 }
 
@@ -517,11 +520,11 @@ work(struct lib_job *job)
 
 	start_host("");
 	left.old = time(NULL) - job->arrived > FRESH;
-	while (!lib_is_alone() && (n = collect(job, to)) > 0)
-		deliver(job, to, n);
+	while (!lib_is_alone() && (n = collect_rcpts(job, to)) > 0)
+		deliver_to(job, to, n);
 }
 
-/* What the talker reads as who the keeper is. */
+/* Reads files in the talker before it changes its user. */
 static void
 read_files(void)
 {
@@ -535,10 +538,10 @@ read_files(void)
 		auth_read_senders(opt.passwords);
 }
 
-/* In the keeper: takes a line from the talker, for the transcript, for the file
- * of addresses, or a step. */
+/* In the keeper: handles a line of the talker, which is for the transcript, for
+ * the file of -k, or a step. */
 static void
-take_line(const char *s, size_t n)
+handle_line(const char *s, size_t n)
 {
 	char line[NET_NAME + 20];
 
@@ -559,9 +562,9 @@ end_connection(void)
 	esmtp_quit(&conn);
 }
 
-/* If the file of passwords has changed, the next job gets a new talker. */
+/* Ends the talker if the file of passwords has changed. */
 static void
-see_passwords(void)
+watch_passwords(void)
 {
 	static struct stat seen;
 	struct stat st;
@@ -576,9 +579,9 @@ see_passwords(void)
 	seen = st;
 }
 
-/* The keeper's: a job comes. */
+/* In the keeper: begins a job. */
 static void
-begin(struct lib_job *job)
+begin_job(struct lib_job *job)
 {
 	char line[2 * NET_NAME];
 
@@ -586,14 +589,15 @@ begin(struct lib_job *job)
 		text_fmt(line, sizeof(line), "# msg=%s", ctl_msg(job->name));
 		transcript(line, strlen(line));
 	}
-	see_passwords();
+	watch_passwords();
 	halves_work(job);
 }
 
 /* ---- options --------------------------------------------------------- */
 
-/* Options of ZMailer's agent: a job is for one host, its body goes unchanged,
- * and ports and titles of processes are not chosen. */
+/* Options of ZMailer's agent.  The first ones are ignored: a job is for one
+ * host, its body is not changed, and ports and titles of processes are not
+ * chosen. */
 static const struct lib_foreign foreign[] = {
 	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
 	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
@@ -622,7 +626,7 @@ usage(void)
 }
 
 static long
-number(const char *s, long max)
+number_arg(const char *s, long max)
 {
 	unsigned long v;
 
@@ -666,7 +670,7 @@ set_limit(const char *name, const char *value)
 	for (i = 0; i < ES_STAGES && !known; i++)
 		if (*name == '\0' ? i >= ES_GREETING && i <= ES_DOT :
 		    lib_is_same(esmtp_stage_name[i], name)) {
-			/* who goes sooner has his mail come twice */
+			/* a shorter wait would send mail twice */
 			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
 			    DOT_LEAST : span;
 			known = *name != '\0' || i == ES_DOT;
@@ -693,31 +697,31 @@ set_limits(char *list)
 }
 
 static void
-refuse(const char *what, const char *why)
+usage_error(const char *what, const char *why)
 {
 	fprintf(stderr, "smtp: %s %s\n", what, why);
 	exit(X_USAGE);
 }
 
-/* Finds the user of the talker.  Ends if there is none, or if that is not known
- * now: the scheduler starts another agent. */
+/* Sets the user of the talker.  Exits if there is no such user, or if that is
+ * not known now, so that the scheduler starts another agent. */
 static void
 set_user(const char *name)
 {
 	if (user_ids(name, &halves.uid, &halves.gid) == 0)
 		return;
 	if (errno == 0)
-		refuse("-u: no user", name);
+		usage_error("-u: no user", name);
 	fprintf(stderr, "smtp: the user %s cannot be looked up: %s\n", name,
 	    strerror(errno));
 	exit(X_TEMPFAIL);
 }
 
-/* In two processes, or in one. */
+/* Serves jobs in two processes, or in one. */
 static int
 run(const char *channel, const char *host)
 {
-	net_waits = step_wait;
+	net_waits = send_wait_step;
 	halves.work = work;
 	halves.begin = read_files;
 	halves.end = end_connection;
@@ -728,14 +732,14 @@ run(const char *channel, const char *host)
 	halves_use(&halves);
 	net_beat = halves_beat;
 	net_nap = halves_nap();
-	halves.log = take_line;
+	halves.log = handle_line;
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
 	lib_when_idle(opt.idle, halves_end);
-	return lib_run(channel, host, begin);
+	return lib_run(channel, host, begin_job);
 }
 
-/* Our name when none is given: the machine's, if it is a full one. */
+/* Returns our name without -h: the machine's if it has a dot, else NULL. */
 static const char *
 own_name(void)
 {
@@ -744,9 +748,9 @@ own_name(void)
 	return strchr(name, '.') != NULL ? name : NULL;
 }
 
-/* Can it be said behind EHLO? */
+/* Returns 1 if this can be a name behind EHLO. */
 static int
-is_word(const char *s)
+is_ehlo_name(const char *s)
 {
 	return *s != '\0' && strlen(s) < NET_NAME &&
 	    s[strcspn(s, " \t\r\n<>")] == '\0';
@@ -755,19 +759,19 @@ is_word(const char *s)
 /* Checks -A and -X against other options.  Only the talker runs the program,
  * and in another root directory there is none. */
 static void
-check_program(void)
+check_options(void)
 {
 	const char *why;
 
 	if (opt.passwords != NULL && opt.relays == 0)
-		refuse("-A", "needs -R: other hosts get no password");
+		usage_error("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
 		return;
 	if (halves.one || halves.root != NULL)
-		refuse("-X", "goes with neither -o nor -t");
+		usage_error("-X", "goes with neither -o nor -t");
 	why = via_error(opt.net.via);
 	if (why != NULL)
-		refuse("the command of -X", why);
+		usage_error("the command of -X", why);
 	why = via_unsafe_option(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
@@ -805,9 +809,9 @@ check_passwords(void)
 		    "wait\n", opt.passwords, opt.relay[0]);
 }
 
-/* For -N: is there what the options name? */
+/* For -N: checks that the files of the options are there. */
 static int
-check(void)
+check_files(void)
 {
 	const char *name = NULL;
 
@@ -855,10 +859,10 @@ main(int argc, char **argv)
 		case 'h': opt.net.self = optarg; break;
 		case 'k': opt.dead = optarg; break;
 		case 'l': opt.log = optarg; break;
-		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
+		case 'm': opt.most = (int)number_arg(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
 		case 'N': only = 1; break;
-		case 'p': opt.net.port = (int)number(optarg, 65535L); break;
+		case 'p': opt.net.port = (int)number_arg(optarg, 65535L); break;
 		case 'P': esmtp_disabled |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
@@ -872,7 +876,7 @@ main(int argc, char **argv)
 			puts("smtp " VERSION SWITCHES);
 			return 0;
 		case 'w':
-			opt.net.sndbuf = (int)number(optarg, 999999L);
+			opt.net.sndbuf = (int)number_arg(optarg, 999999L);
 			break;
 		case 'X':
 			if (*(opt.net.via = optarg) == '-') {
@@ -884,10 +888,10 @@ main(int argc, char **argv)
 		default: lib_foreign_option("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc || (halves.one && opt.apart) ||
-	    (opt.net.self != NULL && !is_word(opt.net.self)))
+	    (opt.net.self != NULL && !is_ehlo_name(opt.net.self)))
 		usage();
-	check_program();
+	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	return only ? check() : run(channel, argv[optind]);
+	return only ? check_files() : run(channel, argv[optind]);
 }

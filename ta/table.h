@@ -11,13 +11,13 @@
 /* One line of the table. */
 struct mailer {
 	const char *name, *flags, *path;
-	char	uucp[64];	/* our name there, "": that of mail */
+	char	uucp[64];	/* our name in UUCP, "": the name in mail */
 	int	nwords;
-	const char *words[TABLE_WORDS];	/* its own name, then its arguments */
-	char	mem[LINE_MAX_];		/* where all these are */
+	const char *words[TABLE_WORDS];	/* argv[0], then the arguments */
+	char	mem[LINE_MAX_];		/* memory of all these words */
 };
 
-/* Looks the name up in this file: 0, or -1 with the reason in why. */
+/* Reads the line of the name in this file: 0, or -1 with the reason in why. */
 int	table_find(struct mailer *, const char *file, const char *name,
 	    char *why, size_t size);
 

@@ -52,9 +52,9 @@ struct trans {
 	struct lib_job *job;
 	struct lib_rcpt **to;
 	int	n;
-	struct wire count;	/* what the message is like */
-	int	refused;	/* MAIL was */
-	int	naccepted;	/* recipients */
+	struct wire count;	/* size of the message, and 8-bit bytes */
+	int	refused;	/* MAIL was refused */
+	int	naccepted;	/* accepted recipients */
 	int	data;		/* the server waits for the message */
 	char	line[COMMAND];
 	size_t	len[TRANS_MAX + 2];	/* bytes of each command sent */
@@ -63,10 +63,10 @@ struct trans {
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* What a code means that comes without a status. */
+/* The status for a code that comes without one. */
 static const struct {
 	enum esmtp_stage stage;	/* of the command; ES_STAGES: any */
-	int	code;		/* its last two digits */
+	int	code;		/* the last two digits */
 	const char *tail;
 } meaning[] = {
 	{ ES_MAIL, 50, "1.8" }, { ES_MAIL, 53, "1.7" },
@@ -81,9 +81,10 @@ static const struct {
 	{ ES_STAGES, 35, "7.8" }
 };
 
-/* For 450, 451 and 452 the reading as 5xx of a RCPT would be wrong. */
+/* Returns the status behind the class.  450, 451 and 452 to RCPT mean something
+ * else than 550, 551 and 552. */
 static const char *
-tail_of(enum esmtp_stage stage, int code)
+status_tail(enum esmtp_stage stage, int code)
 {
 	size_t i;
 
@@ -103,7 +104,7 @@ static const char *const command[ES_STAGES] = {
 	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
 };
 
-/* A verdict with room for its texts. */
+/* A verdict and the memory of its texts. */
 struct verdict {
 	struct lib_verdict v;
 	char	status[12], text[900], diagnostic[520], remote[NET_NAME + 8];
@@ -120,7 +121,7 @@ start_verdict(struct verdict *w, const struct esmtp *c, int code)
 	text_fmt(w->remote, sizeof(w->remote), "dns; %s", c->peer.name);
 }
 
-/* The server's name and, when that is not the same, its address. */
+/* Adds the server's name and, if that is not the same, its address. */
 static void
 add_peer(struct text *t, const struct esmtp *c)
 {
@@ -129,7 +130,8 @@ add_peer(struct text *t, const struct esmtp *c)
 		text_add(t, " %s", c->peer.text);
 }
 
-/* The text of a verdict: the server's reply, or that there was none. */
+/* Sets the text of the verdict to the server's reply, or to why there was none.
+ */
 static void
 set_text(struct verdict *w, const struct esmtp *c, const char *what)
 {
@@ -146,7 +148,7 @@ set_text(struct verdict *w, const struct esmtp *c, const char *what)
 	w->v.diagnostic = w->diagnostic;
 }
 
-/* The verdict that the reply to this command is. */
+/* Reports the verdict for the reply to this command. */
 static void
 report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 {
@@ -166,7 +168,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 		strcpy(w.status, c->status);
 	else
 		text_fmt(w.status, sizeof(w.status), "%c.%s", '0' + class,
-		    tail_of(stage, c->code));
+		    status_tail(stage, c->code));
 	if (class == 2 && c->can & ES_DSN)
 		w.v.status = NULL;
 	if (class == 2)
@@ -174,7 +176,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	lib_report_verdict(t->job, r, &w.v);
 }
 
-/* A verdict of our own. */
+/* Reports a verdict that does not come from a reply. */
 static void
 report_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
     const char *text)
@@ -223,8 +225,8 @@ trans_host_failed(const struct esmtp *c, struct lib_job *job,
 
 /* ---- commands -------------------------------------------------------- */
 
-/* Xtext as a parameter; nothing if it is none, as the server would refuse the
- * command. */
+/* Adds a parameter whose value is xtext.  Another value is left out, as the
+ * server would refuse the command. */
 static void
 add_param(struct text *line, const char *name, const char *value, size_t n,
     size_t max)
@@ -264,7 +266,7 @@ add_notify(struct text *line, unsigned wishes)
 }
 
 static void
-make_mail(struct trans *t, struct text *line)
+add_mail(struct trans *t, struct text *line)
 {
 	const struct lib_job *job = t->job;
 
@@ -282,9 +284,9 @@ make_mail(struct trans *t, struct text *line)
 		add_param(line, "ENVID", job->envid, strlen(job->envid), 100);
 }
 
-/* Command number i: MAIL is 0, DATA is n + 1. */
+/* Makes command number i: MAIL is 0, DATA is n + 1. */
 static void
-make(struct trans *t, int i)
+make_command(struct trans *t, int i)
 {
 	struct text line;
 	char orcpt[600];
@@ -292,13 +294,13 @@ make(struct trans *t, int i)
 
 	text_init(&line, t->line, sizeof(t->line));
 	if (i == 0) {
-		make_mail(t, &line);
+		add_mail(t, &line);
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & ES_DSN) {
 			add_notify(&line, ctl_notify(t->to[i - 1]->dsn, orcpt,
 			    sizeof(orcpt)));
-			n = strcspn(orcpt, ";");	/* of its type */
+			n = strcspn(orcpt, ";");	/* length of the type */
 			if (n > 0 && n + 1 < strlen(orcpt))
 				add_param(&line, "ORCPT", orcpt,
 				    strlen(orcpt), 500);
@@ -311,18 +313,19 @@ make(struct trans *t, int i)
 
 /* ---- the envelope ---------------------------------------------------- */
 
-/* May command i be sent while so many bytes of others have no reply? */
+/* Returns 1 if command i may be sent while so many bytes of others have no
+ * reply. */
 static int
-may_send(const struct trans *t, int i, size_t out)
+can_send(const struct trans *t, int i, size_t out)
 {
 	if (t->refused)
 		return 0;
-	if (out == 0)	/* all replies before it have come */
+	if (out == 0)	/* all earlier commands have replies */
 		return i <= t->n || t->naccepted > 0;
 	return t->c->can & ES_PIPELINING && out + t->len[i] <= WINDOW;
 }
 
-/* Is this one recipient too many, after others were accepted? */
+/* Returns 1 if the reply says that this is one recipient too many. */
 static int
 is_too_many(const struct trans *t)
 {
@@ -333,9 +336,9 @@ is_too_many(const struct trans *t)
 	    strcmp(status + 1, ".5.3") == 0);
 }
 
-/* What the reply to command i means. */
+/* Does what the reply to command i means. */
 static void
-judge(struct trans *t, int i)
+apply_reply(struct trans *t, int i)
 {
 	int good = t->c->code / 100 == 2, k;
 
@@ -356,9 +359,10 @@ judge(struct trans *t, int i)
 	}
 }
 
-/* MAIL, RCPT and DATA: 0, or -1 when the connection is over. */
+/* Sends MAIL, RCPT and DATA: 0, or -1 when the connection is over.  Sets
+ * answered to the number of replies. */
 static int
-envelope(struct trans *t, int *answered)
+send_envelope(struct trans *t, int *answered)
 {
 	enum esmtp_stage stage;
 	size_t out = 0;
@@ -366,8 +370,8 @@ envelope(struct trans *t, int *answered)
 
 	for (i = 0; i < t->n + 2; i++) {
 		while (out <= WINDOW / 2 && next < t->n + 2) {
-			make(t, next);
-			if (!may_send(t, next, out))
+			make_command(t, next);
+			if (!can_send(t, next, out))
 				break;
 			if (esmtp_say(t->c, t->line) < 0)
 				return -1;
@@ -381,7 +385,7 @@ envelope(struct trans *t, int *answered)
 			return -1;
 		*answered = i + 1;
 		out -= t->len[i];
-		judge(t, i);
+		apply_reply(t, i);
 	}
 	return 0;
 }
@@ -394,7 +398,7 @@ put(void *c, const char *s, size_t n)
 	return esmtp_put(c, s, n);
 }
 
-/* 0, or -1 and the connection is over. */
+/* Sends the message and the dot: 0, or -1. */
 static int
 send_message(struct trans *t)
 {
@@ -404,15 +408,15 @@ send_message(struct trans *t)
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0)
 		return -1;
-	/* its size has changed since it was counted: no dot */
+	/* no dot if the size has changed since it was counted */
 	if (w.size != t->count.size)
 		return -1;
 	return esmtp_put(t->c, ".\r\n", 3);
 }
 
-/* After 354. */
+/* Sends the message after 354, and reports the verdicts. */
 static void
-message(struct trans *t)
+finish_message(struct trans *t)
 {
 	int i;
 
@@ -457,9 +461,9 @@ reset(struct esmtp *c)
 	return c->code / 100 == 2 ? 0 : -1;
 }
 
-/* Counts the message's bytes: 0, or -1 after giving the verdict. */
+/* Counts the bytes of the message: 0, or -1 if that leads to a verdict. */
 static int
-weigh(struct trans *t, int seven)
+measure_message(struct trans *t, int seven)
 {
 	const struct esmtp *c = t->c;
 	char text[100];
@@ -499,13 +503,13 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 	t.job = job;
 	t.to = to;
 	t.n = n;
-	if (weigh(&t, seven) < 0)
+	if (measure_message(&t, seven) < 0)
 		return TRANS_OVER;
 	if (reset(c) < 0)
 		return TRANS_EARLY;
-	if (envelope(&t, &answered) < 0)
+	if (send_envelope(&t, &answered) < 0)
 		return answered == 0 ? TRANS_EARLY : TRANS_LOST;
 	if (t.data)
-		message(&t);
+		finish_message(&t);
 	return TRANS_OVER;
 }

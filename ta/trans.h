@@ -11,18 +11,18 @@
 
 enum trans_end {
 	TRANS_OVER,	/* recipients without a verdict need another one */
-	TRANS_EARLY,	/* the connection was over before anything was said */
-	TRANS_LOST	/* ... or later; the message was not yet under way */
+	TRANS_EARLY,	/* the connection was over before the first reply */
+	TRANS_LOST	/* the connection was over after the first reply and
+			 * before the message */
 };
 
 /* Makes a transaction for these recipients, who share sender and header.
- * seven: refuse a message that the server would have to take in 8 bits without
- * offering that. */
+ * seven: an 8-bit message fails if the server does not offer 8BITMIME. */
 enum trans_end trans_run(struct esmtp *, struct lib_job *,
 	    struct lib_rcpt **to, int n, int seven);
 
-/* Gives the verdict to a recipient when the server wants no mail from us now,
- * or is gone: X_DEFERALL, or X_TEMPFAIL if other mail has better chances. */
+/* Reports the code for a recipient if the server accepts no mail from us now,
+ * or is gone: X_DEFERALL, or X_TEMPFAIL if it may accept other mail. */
 void	trans_host_failed(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 

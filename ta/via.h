@@ -6,21 +6,21 @@
 
 #include "net.h"
 
-/* A program that runs, or pid 0. */
+/* A program that makes connections. */
 struct via {
-	pid_t	pid;
-	int	err;		/* its standard error */
+	pid_t	pid;		/* 0: it does not run */
+	int	err;		/* our end of its standard error */
 };
 
-/* What is wrong with a command for any host, or NULL. */
+/* Returns what is wrong with the command for any host, or NULL. */
 const char *via_error(const char *command);
-/* Its option that makes it accept any certificate, or NULL. */
+/* Returns the option of the command that accepts any certificate, or NULL. */
 const char *via_unsafe_option(const char *command);
-/* Its program if PATH has none of that name; or NULL. */
+/* Returns the program of the command if PATH does not have it, else NULL. */
 const char *via_missing_program(const char *command);
-/* Does it want the connection as descriptor 3? */
+/* Returns 1 if the program needs the connection as descriptor 3. */
 int	via_wants_socket(const char *command);
-/* Does it take the server's greeting for itself? */
+/* Returns 1 if the program reads the server's greeting itself. */
 int	via_takes_greeting(const char *command);
 
 /* Starts the program for this server; sock is the connection for it, or -1.
@@ -28,8 +28,8 @@ int	via_takes_greeting(const char *command);
  * with errno. */
 int	via_open(struct via *, const char *command, const struct net_addr *,
 	    int sock, int fd[2]);
-/* Waits for its end, after its pipes were closed, and kills it if it takes too
- * long.  why gets its reason, if it had one. */
+/* Waits for the end of the program, whose pipes were closed, and kills it if
+ * that takes too long.  Sets why to its last words, or "". */
 void	via_close(struct via *, char *why, size_t);
 
 #endif

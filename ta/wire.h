@@ -12,7 +12,7 @@ struct wire {
 	int	(*put)(void *, const char *, size_t);
 	void	*arg;
 	unsigned long size;	/* bytes so far, without added dots */
-	int	eight;		/* there was one with its top bit set */
+	int	eight;		/* a byte had its top bit set */
 	int	in_header;	/* before the first empty line */
 	int	cr;		/* the last byte was a CR, not yet sent */
 	unsigned col;		/* bytes of this line so far */
@@ -22,9 +22,9 @@ struct wire {
 
 void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
 	    void *);
-/* What lib_message may call; the first argument is a struct wire. */
+/* A put of lib_message, whose first argument is a struct wire. */
 int	wire_put(void *, const char *, size_t);
-/* The end of the message; the dot is the caller's. */
+/* Ends the message; the caller sends the dot. */
 int	wire_end(struct wire *);
 
 #endif
