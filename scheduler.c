@@ -36,7 +36,6 @@
  * This file parses only options and the lines of the file of -Z.
  */
 #include "scheduler.h"
-#include <ctype.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -254,28 +253,6 @@ take_option(int c, char *arg)
 
 /* ---- locations ------------------------------------------------------- */
 
-/* Changes "NAME=value  " or "NAME='value'" to "NAME=value", in place: 0, or -1
- * when the line has another form. */
-static int
-parse_var(char *line)
-{
-	char *value = line, *end;
-
-	while (isalnum((unsigned char)*value) || *value == '_')
-		value++;
-	if (value == line || *value++ != '=')
-		return -1;
-	end = value + strlen(value);
-	while (end > value && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	if (end - value >= 2 && (*value == '"' || *value == '\'') &&
-	    end[-1] == *value) {
-		end[-1] = '\0';
-		memmove(value, value + 1, strlen(value + 1) + 1);
-	}
-	return 0;
-}
-
 /* A new text of all three.  Such texts are made once, at the start, and never
  * freed. */
 static char *
@@ -307,8 +284,8 @@ add_var(char *text, int before)
 static void
 read_vars(const char *file)
 {
-	char line[2048], *s;
-	unsigned at;
+	char line[OFFICE_LINE], *s;
+	unsigned at = 0;
 	struct stat st;
 	FILE *f = fopen(file, "r");
 
@@ -318,16 +295,11 @@ read_vars(const char *file)
 	}
 	if (f == NULL)
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
-	for (at = 1; fgets(line, sizeof(line), f) != NULL; at++) {
-		for (s = line; isspace((unsigned char)*s); )
-			s++;
-		if (*s == '#' || *s == '\0')
-			continue;
-		if (parse_var(s) < 0)
-			die(X_CONFIG, "%s:%u: %.*s: NAME=value is needed",
-			    file, at, (int)strcspn(s, "\n"), s);
+	while ((s = office_next_var(f, line, &at)) != NULL)
 		add_var(joined(s, "", ""), 0);
-	}
+	if (at > 0)
+		die(X_CONFIG, "%s:%u: %.*s: NAME=value is needed", file, at,
+		    (int)strcspn(line, "\n"), line + strspn(line, " \t"));
 	if (ferror(f))
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
 	fclose(f);

@@ -437,7 +437,23 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 	return refuse(in, X_UNAVAILABLE);
 }
 
-/* Into router/: 0 and its name, or an exit code. */
+/* Returns 1 if the field Precedence is bulk, junk or list. */
+static int
+is_bulk(const struct header *h)
+{
+	const char *p = head_find(h, NULL, "precedence");
+	size_t n;
+
+	if (p == NULL)
+		return 0;
+	p = head_value(p);
+	p += strspn(p, " \t\r\n");
+	n = strcspn(p, " \t\r\n");
+	return ctl_is_word(p, n, "BULK") || ctl_is_word(p, n, "JUNK") ||
+	    ctl_is_word(p, n, "LIST");
+}
+
+/* Into router/ or bulk/: 0 and its name, or an exit code. */
 static int
 pass_on(struct post *p, char *name)
 {
@@ -448,8 +464,8 @@ pass_on(struct post *p, char *name)
 	rights_use_group(0);
 	if (bad)
 		return cannot_write(opt.po);
-	text_fmt(name, 64, "router/%lu", p->num);
-	post_notify(path_in(opt.po, ROUTER_NOTIFY), name + 7);
+	text_fmt(name, 64, "%s", p->path + strlen(opt.po) + 1);
+	post_notify(path_in(opt.po, ROUTER_NOTIFY), name_base(name));
 	if (opt.verbose)
 		printf("given to %s\n", name);
 	return 0;
@@ -501,6 +517,7 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 	}
 	hold_signals(SIG_BLOCK);
 	unsent[0] = '\0';
+	p.bulk = is_bulk(&m->head);
 	return direct ? enqueue(m, &p, name, body) : pass_on(&p, name);
 }
 

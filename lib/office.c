@@ -195,6 +195,97 @@ spool_id(const char *name, const struct spool_time *at, const char *path,
 	return t.cut ? -1 : 0;
 }
 
+/* ---- variables -------------------------------------------------------- */
+
+char *
+office_next_var(FILE *f, char line[OFFICE_LINE], unsigned *at)
+{
+	char *s, *value, *end;
+
+	for (++*at; fgets(line, OFFICE_LINE, f) != NULL; ++*at) {
+		for (s = line; isspace((unsigned char)*s); )
+			s++;
+		if (*s == '#' || *s == '\0')
+			continue;
+		for (value = s; isalnum((unsigned char)*value) ||
+		    *value == '_'; )
+			value++;
+		if (value == s || *value++ != '=')
+			return NULL;
+		end = value + strlen(value);
+		while (end > value && isspace((unsigned char)end[-1]))
+			*--end = '\0';
+		if (end - value >= 2 && (*value == '"' || *value == '\'') &&
+		    end[-1] == *value) {
+			end[-1] = '\0';
+			memmove(value, value + 1, strlen(value + 1) + 1);
+		}
+		return s;
+	}
+	*at = 0;
+	return NULL;
+}
+
+/* Copies the value of the variable, of the environment or else of the file that
+ * ZCONFIG names; "" if neither has it.  0, or -1 with errno. */
+static int
+read_var(const char *name, char value[OFFICE_LINE])
+{
+	const char *given = getenv(name), *file = getenv("ZCONFIG"), *s;
+	size_t n = strlen(name);
+	char line[OFFICE_LINE];
+	unsigned at = 0;
+	FILE *f;
+
+	*value = '\0';
+	if (given != NULL && *given != '\0')
+		text_fmt(value, OFFICE_LINE, "%s", given);
+	if (*value != '\0' || file == NULL || *file == '\0')
+		return 0;
+	f = fopen(file, "r");
+	if (f == NULL)
+		return -1;
+	while (*value == '\0' && (s = office_next_var(f, line, &at)) != NULL)
+		if (strncmp(s, name, n) == 0 && s[n] == '=')
+			strcpy(value, s + n + 1);
+	fclose(f);
+	return 0;
+}
+
+int
+office_routers(struct office_routers *r)
+{
+	static const char own[] =
+	    ":public:private:queue:transport:postman:freezer:";
+	char list[OFFICE_LINE], name[OFFICE_LINE + 2], *p;
+	int i;
+
+	r->v[0] = "router";
+	r->n = 1;
+	if (read_var("ROUTERDIRS", list) < 0) {
+		text_fmt(r->why, sizeof(r->why), "cannot read %s: %s",
+		    getenv("ZCONFIG"), strerror(errno));
+		return -1;
+	}
+	text_fmt(r->list, sizeof(r->list), "%s:" OFFICE_BULK, list);
+	for (p = strtok(r->list, ":"); p != NULL; p = strtok(NULL, ":")) {
+		for (i = 0; i < r->n && strcmp(r->v[i], p) != 0; i++)
+			;
+		text_fmt(name, sizeof(name), ":%s:", p);
+		if (*p == '.' || strchr(p, '/') != NULL ||
+		    i == OFFICE_ROUTERS || strstr(own, name) != NULL) {
+			text_fmt(r->why, sizeof(r->why), "ROUTERDIRS=%s: %s "
+			    "is no directory of a router, or the ninth name",
+			    list, p);
+			r->n = 1;
+			return -1;
+		}
+		if (i == r->n && strcmp(p, "deferred") != 0)
+			r->v[r->n++] = p;
+	}
+	return 0;
+}
+
 /* ---- the name of this host ------------------------------------------- */
 
 static char host_name[MAILNAME_SIZE];

@@ -48,6 +48,26 @@ void	spool_time(const struct stat *, struct spool_time *);
 int	spool_id(const char *name, const struct spool_time *, const char *path,
 	    char *id, size_t size);
 
+/* Reads the next NAME=value of a file such as zmailer.conf: its beginning in
+ * line, without blanks and quotes around the value.  NULL: *at is the number of
+ * a line of another form, or 0 at the end. */
+#define OFFICE_LINE	2048	/* bytes in a line */
+char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
+
+/* office_routers: the directories that submit -q reads, in their order: router,
+ * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
+ * OFFICE_BULK, which need not exist.  0, or -1 with router alone and the reason
+ * in why. */
+#define OFFICE_BULK	"bulk"	/* for mail whose Precedence is low */
+#define OFFICE_ROUTERS	10
+struct office_routers {
+	const char *v[OFFICE_ROUTERS];
+	int	n;
+	char	list[OFFICE_LINE + 8];	/* the names, each with its NUL */
+	char	why[OFFICE_LINE + 200];
+};
+int	office_routers(struct office_routers *);
+
 #define MAILNAME_MOST	253	/* bytes of a name */
 #define MAILNAME_SIZE	(MAILNAME_MOST + 1)	/* the NUL included */
 

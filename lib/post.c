@@ -28,6 +28,7 @@
  */
 #include "post.h"
 #include "agent.h"
+#include "office.h"
 #include "path.h"
 #include <sys/times.h>
 #ifndef NO_TCP
@@ -147,6 +148,7 @@ post_open(struct post *p, const char *po, const char *tag)
 	if (fd < 0)
 		return -1;
 	p->f = NULL;
+	p->bulk = 0;
 	if (fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
 	    (all && open_to_owner(p, fd, &st) < 0) ||
 	    (p->f = fdopen(fd, "w+")) == NULL) {
@@ -179,9 +181,9 @@ post_sync(struct post *p)
 	return -1;
 }
 
-/* Renames the file to a number that is free in router/: 0 or -1. */
+/* Renames the file to a number that is free in the directory: 0 or -1. */
 static int
-rename_to_router(struct post *p)
+rename_into(struct post *p, const char *dir)
 {
 	char final[700];
 	unsigned long v[2];
@@ -189,7 +191,8 @@ rename_to_router(struct post *p)
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		text_fmt(final, sizeof(final), "%s/router/%lu", p->po, p->num);
+		text_fmt(final, sizeof(final), "%s/%s/%lu", p->po, dir,
+		    p->num);
 		if (lstat(final, &st) < 0) {
 			if (errno != ENOENT)
 				return -1;
@@ -210,15 +213,17 @@ rename_to_router(struct post *p)
 	return -1;
 }
 
-/* Syncs router/: 0 or -1.  A user who may not read router/ cannot sync it; then
- * the file is synced again, under its new name. */
+/* Syncs the directory of the file: 0 or -1.  A user who may not read the
+ * directory cannot sync it; then the file is synced again, under its new name.
+ */
 static int
 sync_router(const struct post *p)
 {
 	char dir[700];
 	enum dir_result how;
 
-	text_fmt(dir, sizeof(dir), "%s/router", p->po);
+	text_fmt(dir, sizeof(dir), "%s", p->path);
+	*strrchr(dir, '/') = '\0';
 	how = dir_sync(dir);
 	return how == DIR_CANNOT ? fd_sync(fileno(p->f)) : (int)how;
 }
@@ -228,7 +233,8 @@ post_send(struct post *p)
 {
 	if (post_sync(p) < 0)
 		return -1;
-	if (rename_to_router(p) < 0 || sync_router(p) < 0) {
+	if (((!p->bulk || rename_into(p, OFFICE_BULK) < 0) &&
+	    rename_into(p, "router") < 0) || sync_router(p) < 0) {
 		post_remove(p);
 		return -1;
 	}

@@ -9,7 +9,9 @@
 struct post {
 	FILE	*f;		/* open for writing */
 	unsigned long num;	/* inode number of the file; after post_send,
-				 * its name in router/ */
+				 * the name of the file */
+	int	bulk;		/* 1 if bulk/ is the place of the message, where
+				 * that directory exists, and not router/ */
 	char	po[600];	/* the post office */
 	char	path[700];	/* of the file */
 };
@@ -25,8 +27,8 @@ int	post_make(char *path, size_t size, const char *dir, const char *tag);
 int	post_open(struct post *, const char *po, const char *tag);
 /* Syncs the file: 0, or -1 with errno and the file removed. */
 int	post_sync(struct post *);
-/* Syncs the file and renames it to po/router/NUM: 0, or -1 with errno and the
- * file removed. */
+/* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
+ * set and that can be: 0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */

@@ -117,27 +117,6 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 	return 0;
 }
 
-/* Counts the mail in the directories of ROUTERDIRS with that in router/. */
-static void
-count_low(struct mq_queue *q, const char *po)
-{
-	const char *env = getenv("ROUTERDIRS");
-	char *list = env == NULL ? NULL : mem_dup(env), *dir;
-	int n, age, none;
-
-	for (dir = list == NULL ? NULL : strtok(list, ":"); dir != NULL;
-	    dir = strtok(NULL, ":")) {
-		if (*dir == '.' || strchr(dir, '/') != NULL ||
-		    strcmp(dir, "router") == 0 || strcmp(dir, DEFERRED) == 0 ||
-		    count(po, dir, &n, &age, &none) < 0)
-			continue;
-		q->router = n + (q->router == MQ_UNKNOWN ? 0 : q->router);
-		if (age > q->router_age)
-			q->router_age = age;
-	}
-	free(list);
-}
-
 /* The mail in freezer/: 0, or -1 without memory. */
 static int
 add_frozen(struct mq_queue *q, const char *po)
@@ -163,14 +142,23 @@ add_frozen(struct mq_queue *q, const char *po)
 int
 mq_read_around(struct mq_queue *q, const char *po, int alone)
 {
-	int none, bad = count(po, "router", &q->router, &q->router_age, &none);
+	struct office_routers r;
+	int i, n, age, none, bad;
 
-	if (bad && !alone && errno == ENOENT)
-		return 0;	/* this is no post office */
-	if (bad && alone)
-		text_fmt(q->router_why, sizeof(q->router_why), "%s",
-		    strerror(errno));
-	count_low(q, po);
+	office_routers(&r);
+	for (i = 0; i < r.n; i++) {
+		bad = count(po, r.v[i], &n, &age, &none);
+		if (bad && i == 0 && !alone && errno == ENOENT)
+			return 0;	/* this is no post office */
+		if (bad && i == 0 && alone)
+			text_fmt(q->router_why, sizeof(q->router_why), "%s",
+			    strerror(errno));
+		if (bad)
+			continue;
+		q->router = n + (q->router == MQ_UNKNOWN ? 0 : q->router);
+		if (age > q->router_age)
+			q->router_age = age;
+	}
 	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
 	bad = mq_read_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
 	return bad == 0 && alone ? read_holds(q, po) : bad;

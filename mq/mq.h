@@ -165,8 +165,8 @@ struct mq_queue {
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* double bounces in postman/ */
 	int	aside_age;	/* or MQ_UNKNOWN */
-	int	router;		/* messages in router/ and the directories of
-				 * ROUTERDIRS; MQ_UNKNOWN */
+	int	router;		/* messages in the directories of
+				 * office_routers(); MQ_UNKNOWN */
 	int	router_age;
 	char	router_why[MQ_WHY_MAX];	/* why router is unknown, or "" */
 	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
@@ -368,8 +368,12 @@ int	mq_release_words(struct mq_order *, const char *po);
 int	mq_is_id(const char *);
 /* Returns NAME of freezer/NAME; NULL: the text is no such name. */
 const char *mq_frozen_name(const char *);
-/* Returns N of N, router/N or deferred/N; NULL: the text is no such name. */
+/* Returns N of N, deferred/N or DIR/N, DIR one of office_routers(); NULL: the
+ * text is no such name. */
 const char *mq_router_num(const char *);
+/* Returns that directory, deferred or freezer if the file is there, good until
+ * the next call; NULL: the file is in none of them. */
+const char *mq_router_dir(const char *po, const char *num);
 /* Makes the spool id of the message: 0, or -1 if it is not known. */
 int	mq_make_id(const char *name, const char *po, char *id, size_t size);
 /* Compares a wanted id, or the beginning of one, with the id of a message. */

@@ -18,6 +18,7 @@
  * number, so ids are compared without it.
  */
 #include "mq.h"
+#include "../lib/deferred.h"
 #include <ctype.h>
 
 int
@@ -37,10 +38,38 @@ mq_frozen_name(const char *s)
 const char *
 mq_router_num(const char *s)
 {
-	s += strncmp(s, "router/", 7) == 0 ? 7 :
-	    strncmp(s, "deferred/", 9) == 0 ? 9 : 0;
-	return *s != '\0' && s[strspn(s, "0123456789")] == '\0' &&
-	    strlen(s) <= 40 ? s : NULL;
+	const char *num = name_base(s);
+	size_t n = (size_t)(num - s);
+	struct office_routers r;
+	int i;
+
+	if (!deferred_is_name(num))
+		return NULL;
+	if (n == 0 || strncmp(s, DEFERRED "/", n) == 0)
+		return num;
+	office_routers(&r);
+	for (i = 0; i < r.n; i++)
+		if (strncmp(s, r.v[i], n - 1) == 0 && r.v[i][n - 1] == '\0')
+			return num;
+	return NULL;
+}
+
+const char *
+mq_router_dir(const char *po, const char *num)
+{
+	static struct office_routers r;
+	struct stat st;
+	const char *dir;
+	int i;
+
+	office_routers(&r);
+	for (i = 0; i < r.n + 2; i++) {
+		dir = i < r.n ? r.v[i] : i == r.n ? DEFERRED : "freezer";
+		if (lstat(path_in(po, "%s/%s", dir, num), &st) == 0 &&
+		    S_ISREG(st.st_mode))
+			return dir;
+	}
+	return NULL;
 }
 
 int
@@ -189,22 +218,17 @@ int
 mq_find_file(const char *word, const char *po, const char *logfile,
     char name[MQ_NAME_MAX])
 {
-	const char *num = mq_router_num(word), *base = name_parse(word);
+	const char *num = mq_router_num(word), *dir, *base = name_parse(word);
 	unsigned many = mq_find_names(NULL, po, base != NULL ? base : word,
 	    name);
 	int error = errno;
 	char id[MQ_NAME_MAX];
 
 	if (many == 0 && num != NULL && !error) {
-		if (access(path_in(po, "router/%s", num), F_OK) == 0) {
-			mq_complain("router/%s is not in the queue yet; is "
-			    "submit -q running?", num);
-			return -1;
-		}
-		if (access(path_in(po, "deferred/%s", num), F_OK) == 0) {
-			mq_complain("deferred/%s is not in the queue: it could "
-			    "not be routed yet, see \"mailq show "
-			    "deferred/%s\"", num, num);
+		dir = mq_router_dir(po, num);
+		if (dir != NULL) {
+			mq_complain("%s/%s is not in the queue yet, see "
+			    "\"mailq show %s/%s\"", dir, num, dir, num);
 			return -1;
 		}
 	}

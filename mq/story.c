@@ -26,6 +26,7 @@
  * message of the same name is shown.
  */
 #include "mq.h"
+#include "../lib/deferred.h"
 #include "../lib/origin.h"
 
 /* ---- agents ------------------------------------------------------------ */
@@ -459,36 +460,33 @@ find_all(struct mq_queue *q, const char *name, const char *po,
 	return mq_find_names(q, po, name, found);
 }
 
-/* Shows the file if it is in router/, deferred/ or freezer/: 1 or 0. */
+/* Shows the file if it is in one of the directories of mq_router_dir: 1 or 0.
+ */
 static int
 put_router(const char *num, const char *po)
 {
-	static const char *const dirs[] = { "router", "deferred", "freezer" };
-	const char *path = NULL;
+	const char *dir = po == NULL ? NULL : mq_router_dir(po, num), *path;
 	struct stat st;
 	long age;
-	int i;
 
-	for (i = 0; i < 3 && po != NULL; i++) {
-		path = path_in(po, "%s/%s", dirs[i], num);
-		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-			break;
-	}
-	if (i == 3 || po == NULL)
+	if (dir == NULL)
+		return 0;
+	path = path_in(po, "%s/%s", dir, num);
+	if (lstat(path, &st) < 0)
 		return 0;
 	age = file_age((long)st.st_mtime);
-	mq_print("%s/%s  %s", dirs[i], num,
+	mq_print("%s/%s  %s", dir, num,
 	    mq_plural((double)st.st_size, "byte"));
 	if (age >= 0)
 		mq_print("  %s old", mq_span(age));
 	putchar('\n');
-	if (i == 0)
-		puts("\tis not in the queue yet; is submit -q running?");
-	else if (i == 1)
+	if (strcmp(dir, DEFERRED) == 0)
 		mq_put_deferred(po, num);
-	else
+	else if (strcmp(dir, "freezer") == 0)
 		mq_print("\tis frozen; \"mailq release freezer/%s\" moves it "
 		    "to router\n", num);
+	else
+		puts("\tis not in the queue yet; is submit -q running?");
 	printf("\tfile %s\n", path);
 	return 1;
 }

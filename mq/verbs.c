@@ -72,23 +72,25 @@ is_message(const char *s)
 }
 
 /* The name in a word that may be a path of a message's file; of a path of
- * router/N or deferred/N that part, which is a name as well. */
+ * router/N or the like that part, which is a name as well. */
 static char *
 called(char *word)
 {
-	static const char *const dirs[] = { "queue/", "transport/", "router/",
-	    "deferred/" };
+	static const char *const dirs[] = { "queue/", "transport/" };
 	char *p, *s;
 	size_t i;
 
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+	p = strrchr(word, '/');
+	while (p != NULL && p > word && p[-1] != '/')
+		p--;
+	if (p != NULL && mq_router_num(p) != NULL)
+		return p;
+	for (i = 0; i < 2; i++) {
 		p = strstr(word, dirs[i]);
 		if (p == NULL || (p != word && p[-1] != '/'))
 			continue;
 		s = p + strlen(dirs[i]);
-		if (i >= 2 && mq_router_num(p) != NULL)
-			return p;
-		if (i < 2 && name_parse(s) != NULL &&
+		if (name_parse(s) != NULL &&
 		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
 		    name_base(s)[strspn(name_base(s), "0123456789-")] == '\0')
 			return s;

@@ -39,10 +39,10 @@
  * If a queued message has a wrong address, or a refused address and no sender
  * who could get a DSN, postman/ gets a copy of the file.
  *
- * The oldest file is first.  The directories of ROUTERDIRS, names in the post
- * office with colons between them, follow router/ in their order; as soon as
- * router/ has a new file, that is next.  With PARAMworkers 4, four processes
- * share the list of a directory; each takes the next file when it is free.
+ * The oldest file is first.  The directories of ROUTERDIRS and bulk/ follow
+ * router/ in the order of office_routers(); as soon as router/ has a new file,
+ * that is next.  With PARAMworkers 4, four processes share the list of a
+ * directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
  * looks at router/ after each interval, and when submit, which put a file
@@ -73,8 +73,6 @@
 #define DEFER_LEAST	60	/* ... of what stays due in deferred/ */
 #define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
 #define RECOVER_MOST	300	/* ... but one each 300 seconds at least */
-
-#define LOW_MOST	8	/* directories in ROUTERDIRS */
 
 struct file {
 	const char *po, *base;
@@ -107,9 +105,7 @@ struct place {
 				 * for all workers */
 };
 
-/* ROUTERDIRS: directories of less important mail. */
-static char *low[LOW_MOST];
-static int nlow;
+static struct office_routers routers;
 
 static int verbose_run;		/* it prints what it takes */
 static long postmanage;		/* of the table, 0: it was not read */
@@ -868,12 +864,12 @@ take_places(struct place *p)
 			code = bad;
 		p->left = scan_count(p->po, "router", deferred_is_name);
 		p->low = 1;
-		for (i = 0; i < nlow && !leave; i++) {
-			bad = take_all(p, low[i], deferred_is_name);
+		for (i = 1; i < routers.n && !leave; i++) {
+			bad = take_all(p, routers.v[i], deferred_is_name);
 			if (bad != 0)
 				code = bad;
 		}
-	} while (nlow > 0 && !leave &&
+	} while (!leave &&
 	    scan_count(p->po, "router", deferred_is_name) > p->left);
 	return code;
 }
@@ -1038,7 +1034,8 @@ has_changed(struct watch *w, const char *po)
 	struct stat st;
 
 	if (stat(path_in(po, "%s", w->dir), &st) < 0)
-		return 1;	/* the run will say why */
+		/* the run will say why */
+		return strcmp(w->dir, OFFICE_BULK) != 0;
 	if (!w->known || w->mtime != (long)st.st_mtime) {
 		w->known = 1;
 		w->settled = 0;
@@ -1113,18 +1110,17 @@ run_every(const char *po, const char *table, long every)
 {
 	long pause = every;	/* after trouble, ever longer */
 	double again = 0;
-	static struct watch w[1 + LOW_MOST], crashes, old;
+	static struct watch w[OFFICE_ROUTERS], crashes, old;
 	int i, changed, trouble = 0;
 
-	w[0].dir = "router";
-	for (i = 0; i < nlow; i++)
-		w[1 + i].dir = low[i];
+	for (i = 0; i < routers.n; i++)
+		w[i].dir = routers.v[i];
 	crashes.dir = "transport";
 	old.dir = DEFERRED;
 	while (!leave) {
 		clock_read();
 		recover_at_times(&crashes, po, every);
-		for (i = changed = 0; i <= nlow; i++)
+		for (i = changed = 0; i < routers.n; i++)
 			changed |= has_changed(&w[i], po);
 		changed |= is_due(&old, po, table);
 		if (changed || (trouble && now.mono >= again)) {
@@ -1139,37 +1135,6 @@ run_every(const char *po, const char *table, long every)
 		if (!leave)
 			rest(every);
 	}
-}
-
-/* The names in ROUTERDIRS: 0, or -1 after saying what is wrong. */
-static int
-take_dirs(const char *list)
-{
-	static const char own[] = ":public:private:queue:transport:postman:";
-	char *p, name[20];
-
-	if (list == NULL)
-		return 0;
-	p = mem_dup(list);
-	if (p == NULL)
-		return -1;
-	for (p = strtok(p, ":"); p != NULL; p = strtok(NULL, ":")) {
-		if (strcmp(p, "router") == 0 || strcmp(p, DEFERRED) == 0)
-			continue;
-		if (*p == '.' || strchr(p, '/') != NULL || nlow == LOW_MOST) {
-			say("ROUTERDIRS=%s: it has up to 8 names of "
-			    "directories in the post office, with colons "
-			    "between", list);
-			return -1;
-		}
-		if (text_fmt(name, sizeof(name), ":%s:", p) == 0 &&
-		    strstr(own, name) != NULL) {
-			say("ROUTERDIRS=%s: %s has other files", list, p);
-			return -1;
-		}
-		low[nlow++] = p;
-	}
-	return 0;
 }
 
 int
@@ -1199,8 +1164,10 @@ qrun(const char *po, const char *table, long every, int verbose)
 		say_set_times();
 	if (code != 0)
 		return code;
-	if (take_dirs(getenv("ROUTERDIRS")) < 0)
+	if (office_routers(&routers) < 0) {
+		say("%s", routers.why);
 		return X_CONFIG;
+	}
 	/* the directory that we were started in may be removed, or closed to
 	 * root, and open_file goes back to it */
 	if (*po == '/' && *table == '/' && chdir("/") < 0)

@@ -59,7 +59,8 @@ scan_read(struct scan *s, const char *po, const char *dir,
 	s->v = NULL;
 	s->n = 0;
 	if (d == NULL)
-		return say_cannot("read", path);
+		return errno == ENOENT && strcmp(dir, OFFICE_BULK) == 0 ? 0 :
+		    say_cannot("read", path);
 	while ((e = readdir(d)) != NULL)
 		if (fits(e->d_name) && add(s, path_in(po, "%s/%s", dir,
 		    e->d_name), e->d_name, &size) < 0)

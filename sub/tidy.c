@@ -56,8 +56,8 @@
 
 enum { TRANSPORT, PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
 
-static const char *const areas[AREAS] = {
-	"transport", "public", "private", "postman", "router", "queue"
+static const char *const areas[ROUTER] = {
+	"transport", "public", "private", "postman"
 };
 
 static struct seen {
@@ -71,11 +71,11 @@ static struct {
 	unsigned long age;	/* seconds that count */
 	unsigned long up;	/* now.up at the last round */
 	int	area;
-	char	dir[20];	/* that is read, below po */
+	char	dir[PATH_SIZE];	/* that is read, below po */
 	long	postmanage;	/* seconds, 0: for ever */
 	double	bounces;	/* bytes of double bounces on the disk */
 	unsigned long removed;	/* double bounces */
-	unsigned long waiting;	/* files in router/ */
+	unsigned long waiting;	/* in the router's directories */
 } tidy;
 
 void
@@ -327,7 +327,7 @@ see(const char *entry)
 
 /* Reads the directory, if it is there. */
 static void
-see_all(int area, const char *below)
+see_all(int area, const char *dir, const char *below)
 {
 	const char *path;
 	struct dirent *e;
@@ -335,7 +335,7 @@ see_all(int area, const char *below)
 	DIR *d;
 
 	tidy.area = area;
-	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", areas[area], below);
+	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", dir, below);
 	tidy.dir[strlen(tidy.dir) - 1] = '\0';	/* a link would be followed */
 	path = path_in(tidy.po, "%s", tidy.dir);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -353,6 +353,7 @@ see_all(int area, const char *below)
 void
 tidy_run(const char *po, long postmanage, unsigned long postbytes)
 {
+	struct office_routers routers;
 	char path[PATH_SIZE];
 	int i;
 
@@ -362,10 +363,13 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	text_fmt(path, sizeof(path), "%s/.tidy", po);
 	if (!is_due(path))
 		return;
-	for (i = 0; i < QUEUE; i++)
-		see_all(i, "");
+	for (i = 0; i < ROUTER; i++)
+		see_all(i, areas[i], "");
+	office_routers(&routers);
+	for (i = 0; i < routers.n; i++)
+		see_all(ROUTER, routers.v[i], "");
 	for (i = 0; i < OFFICE_DIRS; i++)
-		see_all(QUEUE, office_dir(i));
+		see_all(QUEUE, "queue", office_dir(i));
 	say_set_topic(NULL);
 	if (tidy.removed > 0)
 		say("double bounces removed from postman/, kept for %ld "
@@ -373,8 +377,9 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	if (postbytes > 0 && tidy.bounces > (double)postbytes)
 		bound_bounces(postbytes);
 	if (tidy.waiting > 0)
-		say("files that have been in router/ for an hour: %lu or more; "
-		    "does its router run?", tidy.waiting);
+		say("files that have been in router/ for an hour, or in "
+		    "another directory of the router: %lu or more; does the "
+		    "router run?", tidy.waiting);
 	if (fd_replace(path, print) < 0)
 		say_cannot("write", path);
 }

@@ -166,15 +166,30 @@ mkdir "$po/bulk" "$po/freezer"
 rm -rf "$po"/router/[0-9]*
 echo bulk >"$po/bulk/501"
 touch -t 202601010000 "$po/bulk/501"
+is 'mail in bulk is counted with router' "$(count_of router)" 1
+mkdir "$po/news"
+mv "$po/bulk/501" "$po/news"
 is 'without ROUTERDIRS other directories are not looked at' \
     "$(count_of router)" 0
-ROUTERDIRS=router:bulk:none:../queue
+ROUTERDIRS=router:news:none
 export ROUTERDIRS
 is 'mail in a directory of ROUTERDIRS is counted with router' \
     "$(count_of router)" 1
 like 'mail in a directory of ROUTERDIRS has its age' "$(mailq)" \
     '^1 message waits in router, [0-9]{3}d'
 unset ROUTERDIRS
+echo 'ROUTERDIRS=news' >"$tmp/zmailer.conf"
+ZCONFIG=$tmp/zmailer.conf
+export ZCONFIG
+is 'ROUTERDIRS of zmailer.conf counts' "$(count_of router)" 1
+for name in news/501 501 "$po/news/501"; do
+	like "show finds what waits in news: ${name#"$tmp/"}" \
+	    "$(mailq show "$name")" "^news/501 .*|is not in the queue yet"
+done
+mailq delete news/501
+is 'a command on mail in news is refused' "$? $(cat "$tmp/err")" \
+    '69 mailq: news/501 is not in the queue yet, see "mailq show news/501"'
+unset ZCONFIG
 is 'a freezer without mail is counted' "$(count_of frozen)" 0
 printf 'to anna\nenv-end\nSubject: x\n\n' >"$po/freezer/1003.spam"
 ln -s 1003.spam "$po/freezer/1004.spam"

@@ -261,8 +261,7 @@ is 'release takes the path and the former name of deferred mail' \
 deferred/78: would be released'
 mailq delete deferred/77 >"$tmp/out"
 is 'other commands on deferred mail are refused' "$?$(cat "$tmp/err")" \
-    '69mailq: deferred/77 is not in the queue: it could not be routed yet, '\
-'see "mailq show deferred/77"'
+    '69mailq: deferred/77 is not in the queue yet, see "mailq show deferred/77"'
 clear
 mark
 file deferred 77 anna

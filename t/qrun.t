@@ -3,7 +3,7 @@
 # workers.
 . "${0%/*}/lib.sh"
 
-unset POSTOFFICE MAILSHARE ROUTERDIRS
+unset POSTOFFICE MAILSHARE ROUTERDIRS ZCONFIG
 po=$tmp/po
 spool_new "$po"
 mkdir "$po/bulk" "$po/news"
@@ -76,22 +76,35 @@ wrong bulk 1 202501010000
 wrong bulk 2 202401010000
 wrong news 3 202301010000
 wrong router 4 202601010000
-is 'without ROUTERDIRS other directories are left alone' "$(order)" 'router/4 '
+is 'without ROUTERDIRS bulk/ alone comes after router/' "$(order)" \
+    'router/4 bulk/2 bulk/1 '
 wrong router 4 202601010000
+wrong bulk 1 202501010000
+wrong bulk 2 202401010000
 is 'directories of ROUTERDIRS come after router/, in their order' \
     "$(ROUTERDIRS=bulk:router:news order)" \
     'router/4 bulk/2 bulk/1 news/3 '
+wrong router 4 202601010000
+wrong bulk 1 202501010000
+wrong news 3 202301010000
+printf '# places\nLOGDIR=/tmp\nROUTERDIRS="news:bulk"\n' >"$tmp/zmailer.conf"
+is 'ROUTERDIRS of zmailer.conf counts' \
+    "$(ZCONFIG=$tmp/zmailer.conf order)" 'router/4 news/3 bulk/1 '
+out=$(ZCONFIG=$tmp/none sub -q)
+is 'a missing zmailer.conf is an error' "$? $out" \
+    "78 submit: cannot read $tmp/none: No such file or directory"
 for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
 	out=$(ROUTERDIRS=$bad sub -q)
 	is "a wrong ROUTERDIRS: $bad" $? 78
 	like "a wrong ROUTERDIRS: a line says so: $bad" \
 	    "$out" '^submit: ROUTERDIRS='
 done
-for d in queue transport public private postman; do
+for d in queue transport public private postman freezer; do
+	mkdir -p "$po/$d"
 	wrong $d 9 202301010000
 	out=$(ROUTERDIRS=news:$d sub -q)
 	is "$d in ROUTERDIRS is refused" "$?$out" \
-	    "78submit: ROUTERDIRS=news:$d: $d has other files"
+	    "78submit: ROUTERDIRS=news:$d: $d is no directory of a router, or the ninth name"
 	ok "with $d in ROUTERDIRS its files stay" [ -f "$po/$d/9" ]
 	rm -f "$po/$d/9"
 done
@@ -99,6 +112,32 @@ out=$(ROUTERDIRS=none sub -q)
 is 'a missing directory of ROUTERDIRS: the exit code is 75' $? 75
 like 'a missing directory of ROUTERDIRS: a line says so' \
     "$out" 'cannot read .*/none'
+
+# Without a table, submit leaves routing to submit -q.
+given() {	# fields: the directory that gets the message
+	printf '%bSubject: x\n\nx\n' "$1" | "$top/submit" -v -P "$po" \
+	    -C "$tmp/none" anna 2>/dev/null |
+	    sed -n 's/^given to \(.*\)\/[0-9]*$/\1/p'
+}
+is 'submit puts mail of low precedence into bulk/' \
+    "$(for p in bulk BULK ' list ' '\n junk'; do
+	given "Precedence:$p\n"
+    done | uniq -c | tr -s ' ') $(ls "$po/bulk" | wc -l | tr -d ' ')" ' 4 bulk 4'
+is 'submit puts other mail into router/' "$(for p in '' 'Precedence: \n' \
+    'Precedence: bulky\n' 'Precedence: first-class\n' 'X-Precedence: bulk\n'; do
+	given "$p"
+    done | uniq -c | tr -s ' ')" ' 5 router'
+is 'submit -q routes the mail of bulk/' "$(sub -q >"$tmp/out"
+    cat "$po"/transport/[1-9]* | grep -c '^r .* local - anna ') $(ls "$po/bulk")" \
+    '9 '
+rm -f "$po"/transport/* "$po"/queue/*
+rmdir "$po/bulk"
+is 'without bulk/, mail of low precedence goes into router/' \
+    "$(given 'Precedence: bulk\n')" router
+is 'without bulk/, submit -q says nothing of it' \
+    "$(sub -q | sed 's/^submit: accepted .*//') $(ls "$po/router")" ' '
+rm -f "$po"/transport/* "$po"/queue/*
+mkdir "$po/bulk"
 
 # A file comes into router/ while bulk/ is worked through; on a machine that is
 # through with bulk/ before that, once more with a longer list.

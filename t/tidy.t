@@ -76,7 +76,9 @@ waits="queue/311 queue/A/312 queue/313-1 queue/X/314-1 queue/D/315-1 \
 queue/letters "
 orphans='queue/301 queue/A/302 queue/Q/Z/303-7'
 
+mkdir "$po/bulk"
 echo mail >"$po/router/77"
+echo mail >"$po/bulk/78"
 echo text >"$po/router/77.note"
 later 0
 is 'the first round removes no file' "$(here $gone $orphans)" "$gone $orphans "
@@ -93,9 +95,9 @@ echo more >>"$po/public/grow:$dead.g"
 later 1200
 is 'files of dead writers are removed after an hour' \
     "$(here $gone)" ''
-is 'mail that stays in router/ for an hour is reported' \
-    "$(sed -n 's/^[0-9]* *\(.*router.*\)/\1/p' "$tmp/said")" 'clocksubmit: files that have been in router/ for an hour: 1 or more; does its router run?'
-rm "$po/router/77"
+is 'mail that stays in router/ or bulk/ for an hour is reported' \
+    "$(sed -n 's/^[0-9]* *\(.*router.*\)/\1/p' "$tmp/said")" 'clocksubmit: files that have been in router/ for an hour, or in another directory of the router: 2 or more; does the router run?'
+rm "$po/router/77" "$po/bulk/78"
 is 'each removed file is reported' \
     "$(said '(public/mail|private/dsn):.* removed; its writer, process 99999999, is gone')" 3
 is 'other files in public/ and private/ stay' "$(here $stay)" \

@@ -202,7 +202,7 @@ like 'show finds what waits in router/' "$rc $said" \
     "^0 .*|^router/$num  [0-9]+ bytes"
 "$M" delete "router/$num" >"$tmp/out" 2>&1
 is 'a command on a file of router/ is refused' "$? $(cat "$tmp/out")" \
-    "69 mailq: router/$num is not in the queue yet; is submit -q running?"
+    "69 mailq: router/$num is not in the queue yet, see \"mailq show router/$num\""
 "$top/submit" -q -v -P "$po" -C "$tmp/routes" 2>"$tmp/logs/submit"
 like 'submit -q -v says what it takes' "$(cat "$tmp/logs/submit")" \
     "^20[0-9]* submit: accepted router=$num id=S[0-9]+A[^ ]* msg=[0-9]+-[0-9]+\$"
