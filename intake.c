@@ -93,14 +93,15 @@
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
 				 * nothing happens before */
 #define BLOCKED		3600	/* seconds until a blocked vertex is due */
-#define TOGETHER	3600	/* seconds that a forgotten message is late at
-				 * most, for a retryat of one of its vertices */
-#define ASKED_MOST	32767U	/* number of a request, as stubs keep it */
+#define TOGETHER	3600	/* seconds by which a retryat of one vertex may
+				 * delay the stub of a message */
+#define ASKED_MOST	32767U	/* largest number of a request, for stubs */
 #define CHOICE		10	/* messages that can leave, of which one does */
-#define CHECKED_MOST	1000	/* messages checked to find them */
-#define BUCKETS		10000	/* buckets of the hash table checked for that */
+#define CHECKED_MOST	1000	/* messages checked for one that leaves */
+#define BUCKETS		10000	/* buckets of the hash table checked, too */
 
-/* The message or stub with this name, directories and all; or NULL. */
+/* Returns the message or the stub with this name, directories included; or
+ * NULL. */
 static struct message *
 message_named(const char *name)
 {
@@ -127,36 +128,37 @@ stub_named(const char *name)
 
 /* past: what is known of a message before its file is read. */
 struct past {
-	int	known;		/* it was in core before */
-	int	stub;		/* that is from its stub */
+	int	known;		/* 1 if the message was in core before */
+	int	stub;		/* 1 if a stub says so and born is set */
 	int	until;		/* mono; its vertices do not go before that */
-	int	born;		/* mono; known: as in struct message */
-	unsigned seen;		/* the last request that it has seen */
+	int	born;		/* mono; as in struct message */
+	unsigned seen;		/* number of the last request it has seen */
 	struct skip skip;	/* why its file was skipped; or why is NULL */
 };
 
 static unsigned asked;		/* number of the last request, at most
 				 * ASKED_MOST */
-static unsigned unasked;	/* stubs that have not seen each request */
+static unsigned unasked;	/* stubs that have not seen all requests */
 
+/* Returns 1 if there are as many stubs as PARAMevicted allows. */
 static int
-stubs_are_full(void)
+has_most_stubs(void)
 {
 	return q.config->evicted > 0 &&
 	    q.stubs.n >= (unsigned)q.config->evicted;
 }
 
 int
-in_skip(const struct stub *s, struct skip *k)
+in_get_skip(const struct stub *s, struct skip *k)
 {
 	if (s->skipped)
 		memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
 	return s->skipped;
 }
 
-/* Makes a stub, whose file is read at that time, mono, and which has seen all
- * requests; c: the message is READY, and of that channel.  0; or -1: only its
- * directory is read again then. */
+/* Makes a stub, which has seen all requests and whose file is read at the time
+ * at, mono: 0.  c: the message is READY, and counts for that channel; or NULL.
+ * -1: there is no room or memory, and only its directory is read then. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skip *k)
@@ -165,7 +167,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 
-	if (!stubs_are_full() && heap_reserve(h, h->n + 1) == 0)
+	if (!has_most_stubs() && heap_reserve(h, h->n + 1) == 0)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
@@ -185,31 +187,31 @@ make_stub(const char *name, struct chan *c, double at, double until,
 }
 
 static int
-is_in(const struct heap *h, const struct timer *t)
+is_in_heap(const struct heap *h, const struct timer *t)
 {
 	return t->pos <= h->n && h->v[t->pos - 1].timer == t;
 }
 
-/* Frees the stub of this name, if there is one, and sets *p to what it has. */
+/* Sets *p by the stub with this name and frees the stub, if there is one. */
 static void
-take_stub(const char *name, struct past *p)
+remove_stub(const char *name, struct past *p)
 {
 	struct stub *s = stub_named(name);
 	struct heap *h = &q.due_stubs;
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
-	p->seen = asked;	/* new mail is not meant */
+	p->seen = asked;	/* requests are for older mail */
 	if (s == NULL)
 		return;
 	p->known = p->stub = !s->skipped;
 	p->until = s->until;
 	p->born = s->born;
 	p->seen = s->seen;
-	in_skip(s, &p->skip);
+	in_get_skip(s, &p->skip);
 	unasked -= s->seen < asked;
 	hash_del(&q.stubs, &s->link);
-	for (c = q.chans; !is_in(h, &s->due); c = c->next)
+	for (c = q.chans; !is_in_heap(h, &s->due); c = c->next)
 		h = &c->ready;
 	heap_del(h, &s->due);
 	if (h->n == 0) {
@@ -221,14 +223,14 @@ take_stub(const char *name, struct past *p)
 
 /* ---- requests --------------------------------------------------------- */
 
-/* request: by a T line or an operator, while there are stubs that have not seen
- * it. */
+/* request: a T line or a command of an operator, kept while some stub has not
+ * seen the request. */
 static struct request {
 	struct request *next;
 	unsigned number;	/* value of asked */
 	enum ask what;
-	char	**patterns;	/* of addresses; NULL: any, if host is "" */
-	char	host[1];	/* of a T line */
+	char	**patterns;	/* of addresses; NULL: all, if host is "" */
+	char	host[1];	/* of a T line, or "" */
 } *requests;
 
 static void
@@ -243,9 +245,10 @@ free_requests(void)
 	}
 }
 
-/* The heap stays one, as no entry comes to stand behind a later one. */
-void
-in_reread(void)
+/* Makes the files of all stubs due; their vertices wait on.  The heap stays in
+ * order, as times that differed may only become equal. */
+static void
+make_stubs_due(void)
 {
 	unsigned i;
 
@@ -254,20 +257,20 @@ in_reread(void)
 			q.due_stubs.v[i].when = now.mono;
 }
 
-/* Makes all stubs due for the request: 0; or -1 without memory, or when there
- * are too many. */
+/* Makes all stubs due for a request: 0; or -1 without memory, or when there are
+ * too many requests. */
 static int
 add_request(enum ask what, char **patterns, const char *host)
 {
 	struct request *r = requests;
 	struct hlink *l = NULL;
 
-	if (unasked == 0)	/* all stubs have seen all: count anew */
+	if (unasked == 0)	/* all stubs have seen all requests */
 		for (asked = 0; (l = hash_each(&q.stubs, l)) != NULL; )
 			OWNER(struct stub, link, l)->seen = 0;
 	if (asked == ASKED_MOST)
 		return -1;
-	/* another T line for a host: the request is younger now */
+	/* a T line for the host of an earlier one makes that one younger */
 	while (r != NULL && (*host == '\0' || strcmp(r->host, host) != 0))
 		r = r->next;
 	if (r == NULL) {
@@ -282,12 +285,12 @@ add_request(enum ask what, char **patterns, const char *host)
 	}
 	r->number = ++asked;
 	unasked = q.stubs.n;
-	in_reread();
+	make_stubs_due();
 	return 0;
 }
 
 long
-in_ask(enum ask what, char **patterns)
+in_add_request(enum ask what, char **patterns)
 {
 	if (q.stubs.n > 0 && add_request(what, patterns, "") == 0)
 		return q.stubs.n;
@@ -296,22 +299,16 @@ in_ask(enum ask what, char **patterns)
 }
 
 static int
-is_meant(const struct request *r, const struct thread *t)
+is_for_thread(const struct request *r, const struct thread *t)
 {
-	char address[2 * WORD_MAX_];
-
-	if (*r->host != '\0')
-		return strcmp(t->host, r->host) == 0;
-	if (r->patterns == NULL)
-		return 1;
-	text_fmt(address, sizeof(address), "%s/%s", t->chan->name, t->host);
-	return pat_match_address(r->patterns, address);
+	return *r->host != '\0' ? strcmp(t->host, r->host) == 0 :
+	    th_is_matched(t, r->patterns);
 }
 
-/* Obeys the commands in the file of the message, and the requests that the
- * message, loaded from its stub, has not seen. */
+/* Executes the commands in the file of the message, and the requests that the
+ * message, which had a stub, has not seen. */
 static void
-obey_requests(struct message *m, unsigned seen)
+apply_requests(struct message *m, unsigned seen)
 {
 	const struct request *r;
 	struct vertex *v;
@@ -323,7 +320,8 @@ obey_requests(struct message *m, unsigned seen)
 		for (v = r->number <= seen ? NULL : msg_first_vertex(m);
 		    v != NULL; v = msg_next_vertex(v))
 			if (v->state == V_DONE || v->state == V_HELD ||
-			    th_is_dsn(v->thread) || !is_meant(r, v->thread))
+			    th_is_dsn(v->thread) ||
+			    !is_for_thread(r, v->thread))
 				continue;
 			else if (r->what == ASK_DELETE)
 				q_cancel_vertex(v, CANCEL_DELETE, 1);
@@ -337,17 +335,17 @@ obey_requests(struct message *m, unsigned seen)
 
 /* ---- room in core ------------------------------------------------------ */
 
-/* Finds the message with the most recipients, once a second at most. */
+/* Sets q.largest, once a second at most. */
 static void
-find_largest(void)
+update_largest(void)
 {
-	static long found = -1;		/* mono */
+	static long updated = -1;	/* mono */
 	struct hlink *l = NULL;
 	struct message *m;
 
-	if (q.largest != NULL && found == NOW)
+	if (q.largest != NULL && updated == NOW)
 		return;
-	found = NOW;
+	updated = NOW;
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
 		if (q.largest == NULL || m->rcpts > q.largest->rcpts)
@@ -355,8 +353,9 @@ find_largest(void)
 	}
 }
 
+/* Returns 1 if core has no room for one message more. */
 static int
-is_full(void)
+is_core_full(void)
 {
 	unsigned msgs = q.config->active, rcpts = q.config->recipients;
 
@@ -364,11 +363,12 @@ is_full(void)
 		return 1;
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
-	find_largest();
+	update_largest();
 	return q.rcpts >= q.largest->rcpts + rcpts;
 }
 
-/* Has the channel more messages in core than its share, and at least n? */
+/* Returns 1 if the channel has more messages in core than its share, and at
+ * least n. */
 static int
 is_above_share(const struct chan *chan, unsigned n)
 {
@@ -382,16 +382,16 @@ is_above_share(const struct chan *chan, unsigned n)
 	return chan->msgs * nchans > q.config->active;
 }
 
-/* When the vertex is due, mono, but not later than it expires; the past: it is
- * READY.  *blocked: it is due only for a check. */
+/* Returns the time at which the vertex is due, mono, at the latest that of its
+ * expiry; a READY vertex is due in the past.  *blocked: the vertex waits for an
+ * event that has no time, and the time is that of the next check. */
 static double
-due_at(const struct vertex *v, int *blocked)
+vertex_due(const struct vertex *v, int *blocked)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	/* it waits for an event that has no time */
 	*blocked = why >= WHY_HELD && why <= WHY_QUEUEONLY;
 	if (*blocked)
 		at = now.mono + BLOCKED;
@@ -404,8 +404,8 @@ due_at(const struct vertex *v, int *blocked)
 
 #define STAYS	(-1.0)
 
-/* The latest retryat of the message that is beyond at and not TOGETHER seconds
- * later, mono; or at. */
+/* Returns the latest retryat of the message that is at most TOGETHER seconds
+ * later than at, mono; or at. */
 static double
 latest_retryat(const struct message *m, double at)
 {
@@ -419,15 +419,15 @@ latest_retryat(const struct message *m, double at)
 	return last;
 }
 
-/* When the file of the message is due if it leaves core now, mono; the past: a
- * vertex is READY; STAYS: it cannot leave.  *until: when its vertices may go,
- * as the first one that is not blocked is due, or a retryat soon after; 0: all
- * are blocked. */
+/* Returns the time at which the file is due if the message leaves core now,
+ * mono, in the past if a vertex is READY; STAYS: the message cannot leave.
+ * *until: the time at which its vertices may go: that of the first one that is
+ * not blocked, or of a retryat soon after; 0: all vertices are blocked. */
 static double
-due_if_forgotten(const struct message *m, double *until)
+stub_due(const struct message *m, double *until)
 {
 	const struct vertex *v;
-	double at, check = NEVER;	/* of a blocked one */
+	double at, check = NEVER;	/* check of a blocked vertex */
 	int blocked;
 
 	*until = NEVER;
@@ -439,7 +439,7 @@ due_if_forgotten(const struct message *m, double *until)
 			return STAYS;
 		if (v->state == V_DONE)
 			continue;
-		at = due_at(v, &blocked);
+		at = vertex_due(v, &blocked);
 		if (blocked)
 			check = at < check ? at : check;
 		else if (at < *until)
@@ -454,17 +454,17 @@ due_if_forgotten(const struct message *m, double *until)
 	return at < NEVER ? at : STAYS;
 }
 
-/* The message leaves core, if it can. */
+/* Removes the message from core and makes its stub, if it can leave. */
 static void
-forget(struct message *m)
+forget_message(struct message *m)
 {
 	double late = q_next_warning(m);
-	double until, at = due_if_forgotten(m, &until);
-	int lost;
+	double until, at = stub_due(m, &until);
+	int lost;		/* 1: there is no stub */
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)	/* READY, or it waits for a retryat after all */
+	if (at <= now.mono)	/* READY; or until is a retryat soon after */
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
 	    late < at ? late : at, until, m->born, NULL) < 0;
@@ -475,14 +475,14 @@ forget(struct message *m)
 }
 
 /*
- * Of the next CHOICE messages that can leave: the one that waits longest (c
- * NULL); or of the READY ones of other channels above their shares the one that
- * was loaded last, for a message of this channel.  NULL: there is none.  The
- * search continues behind the message that it found last, so of messages that
- * wait equally long each has its turn.
+ * Chooses one of the next CHOICE messages that can leave, or NULL.  c NULL: of
+ * those that wait, the one that waits longest.  Else, for a message of the
+ * channel c: of the READY ones of other channels above their shares, the one
+ * that was loaded last.  The search continues behind the message that it chose
+ * last, so messages that wait equally long take turns.
  */
 static struct message *
-find_leaver(const struct chan *c)
+choose_leaver(const struct chan *c)
 {
 	static unsigned bucket;
 	struct message *m, *best = NULL;
@@ -503,7 +503,7 @@ find_leaver(const struct chan *c)
 			if (c != NULL && (m->chan == NULL || m->chan == c ||
 			    !is_above_share(m->chan, c->msgs)))
 				continue;
-			at = due_if_forgotten(m, &until);
+			at = stub_due(m, &until);
 			if (at == STAYS || (at > now.mono) != (c == NULL))
 				continue;
 			n++;
@@ -522,33 +522,22 @@ find_leaver(const struct chan *c)
 
 /* Forgets a message that waits: 1, or 0 when there is none. */
 static int
-make_room(void)
+forget_waiting(void)
 {
+	/* q.moves and mono of the last search in vain */
 	static unsigned long moves = ULONG_MAX;
-	static long vain;	/* mono; when none was found, at that count of
-				 * moves */
+	static long vain;
 	struct message *m = NULL;
 
 	if (q.moves != moves || NOW != vain)
-		m = find_leaver(NULL);
+		m = choose_leaver(NULL);
 	if (m != NULL) {
-		forget(m);
+		forget_message(m);
 		return 1;
 	}
 	moves = q.moves;
 	vain = NOW;
 	return 0;
-}
-
-/* The message was loaded though core was full: it leaves again, or a message of
- * a channel above its share leaves for it. */
-static void
-give_way(struct message *m)
-{
-	struct message *other = m->chan == NULL ? NULL :
-	    find_leaver(m->chan);
-
-	forget(other != NULL ? other : m);
 }
 
 /* ---- one message ------------------------------------------------------ */
@@ -576,10 +565,10 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 	return msg_add_rcpt(v, c->l.off);
 }
 
-/* A command on the vertex of this channel and host, if there is one; or on a
- * DSN: then none is sent on what was done before. */
+/* Gives the command of a line to the vertex of this channel and host.  After a
+ * command on a DSN none is sent on recipients that were done before. */
 static void
-take_cancel(unsigned reading, struct ctl *c)
+apply_cancel(unsigned reading, struct ctl *c)
 {
 	const struct chan *chan = c->cancel == CANCEL_NONE ? NULL :
 	    th_get_channel(c->channel);
@@ -593,26 +582,27 @@ take_cancel(unsigned reading, struct ctl *c)
 		c->ndiag = c->nfailed = 0;
 }
 
-/* Seconds since this stamp; 0 when one of the clocks is wrong. */
+/* Returns the seconds since this stamp; 0 when one of the clocks is wrong. */
 static long
-age_of(long stamp)
+stamp_age(long stamp)
 {
 	long age = file_age(stamp);
 
 	return age > 0 ? age : 0;
 }
 
+/* Makes the file one that is skipped, for this reason. */
 static void
-not_now(struct ctl *c, const char *why)
+set_skipped(struct ctl *c, const char *why)
 {
 	c->why = why;
 	c->later = AGAIN;
 }
 
-/* Reads all recipients: the message, whose name has room for a hash directory;
- * or NULL, with c->why set, or without memory. */
+/* Reads all recipients into a new message, whose name has room for a hash
+ * directory.  On failure c->why is set; NULL: there is no memory. */
 static struct message *
-read_all(struct ctl *c)
+read_rcpts(struct ctl *c)
 {
 	static unsigned reading;
 	struct message *m = mem_get(offsetof(struct message, name) +
@@ -626,20 +616,20 @@ read_all(struct ctl *c)
 		if (letter == 'T')
 			continue;
 		else if (letter == '#')
-			take_cancel(reading, c);
+			apply_cancel(reading, c);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
 		else
 			bad = add_rcpt(m, reading, c) < 0;
 	if (bad)
-		not_now(c, "there is no memory for it");
+		set_skipped(c, "there is no memory for it");
 	return m;
 }
 
 /* Sets members of the message after its file was read. */
 static void
-describe(struct message *m, const struct ctl *c, const struct stat *st,
+init_message(struct message *m, const struct ctl *c, const struct stat *st,
     const struct past *p)
 {
 	struct vertex *v;
@@ -647,9 +637,9 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
 	m->since = NOW;
-	m->born = p->stub ? p->born : NOW - age_of(st->st_mtime);
+	m->born = p->stub ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known;
-	m->queued = NOW - age_of(c->ctime);
+	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
@@ -661,9 +651,10 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 		v->wakeup = p->until;
 }
 
-/* May the message, whose file was good, be used? */
+/* Sets c->why if the message file does not fit a control file that is good. */
 static void
-check(struct ctl *c, const struct message *m, const struct stat *st)
+check_message_file(struct ctl *c, const struct message *m,
+    const struct stat *st)
 {
 	if (m->nr > 0 && st->st_mode == 0)
 		c->why = "its message file is missing";
@@ -676,7 +667,7 @@ check(struct ctl *c, const struct message *m, const struct stat *st)
 
 /* Puts the message into core: 0, or -1 without memory. */
 static int
-enter(struct message *m, struct ctl *c, const struct stat *st,
+enter_message(struct message *m, struct ctl *c, const struct stat *st,
     const struct past *p)
 {
 	const struct vertex *v = msg_first_vertex(m);
@@ -690,7 +681,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 	if (m->nr == 0)
 		return 0;
 	q.total.accepted += !p->known;
-	ctl_close_kept();	/* of an earlier one of that name */
+	ctl_close_kept();	/* of an earlier file of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
 	    msg_log_sender(c));
@@ -701,13 +692,13 @@ enter(struct message *m, struct ctl *c, const struct stat *st,
 		spool_log_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
 		q.largest = m;
-	obey_requests(m, p->seen);
+	apply_requests(m, p->seen);
 	return 0;
 }
 
-/* Obeys the T lines of the file, which was found good. */
+/* Executes the T lines of a file that was found good. */
 static void
-trigger(struct ctl *c)
+apply_triggers(struct ctl *c)
 {
 	ctl_seek(c, 0);
 	while (ctl_next_trigger(c)) {
@@ -719,11 +710,11 @@ trigger(struct ctl *c)
 	}
 }
 
-/* Reads the file in c, puts it into its directory, and loads it: the message,
- * or NULL.  c->why is the reason why the file cannot be used, or NULL; c->later
- * the seconds until it is tried again, or 0. */
+/* Reads the file in c, puts it into its directory, and loads it.  Returns the
+ * message, or NULL.  c->why is the reason why the file cannot be used, or NULL;
+ * c->later the seconds until the next look at the file, or 0. */
 static struct message *
-read_file(struct ctl *c, struct past *p)
+load_open_file(struct ctl *c, struct past *p)
 {
 	struct message *m;
 	struct vertex *v;
@@ -731,29 +722,29 @@ read_file(struct ctl *c, struct past *p)
 	struct stat st;
 
 	memset(&st, 0, sizeof(st));
-	m = read_all(c);
-	/* an agent that has a lock finds its files where they were */
+	m = read_rcpts(c);
+	/* the files of an agent that has a lock stay where they are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
-		not_now(c, "it cannot be moved to its directory");
+		set_skipped(c, "it cannot be moved to its directory");
 	if (!c->later && !p->known && spool_was_offered(c->name, st.st_ctime))
 		p->known = 1;
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
-		describe(m, c, &st, p);
-		check(c, m, &st);
+		init_message(m, c, &st, p);
+		check_message_file(c, m, &st);
 	}
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
-			not_now(c, "its files cannot be removed");
+			set_skipped(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter(m, c, &st, p) == 0) {
-			trigger(c);
+		if (enter_message(m, c, &st, p) == 0) {
+			apply_triggers(c);
 			return m;
 		}
-		not_now(c, "there is no memory for it");
+		set_skipped(c, "there is no memory for it");
 	}
 	if (c->why == NULL)
-		trigger(c);
+		apply_triggers(c);
 	while (m != NULL && (v = msg_first_vertex(m)) != NULL) {
 		t = v->thread;
 		msg_free_vertex(v);
@@ -764,49 +755,49 @@ read_file(struct ctl *c, struct past *p)
 	return NULL;
 }
 
-/* The file in c is tried again later. */
+/* Makes a stub of a file that is skipped. */
 static void
-skip(const struct ctl *c, const struct past *p)
+skip_file(const struct ctl *c, const struct past *p)
 {
 	struct skip k;
 
-	th_sweep();	/* its threads; others may need the memory */
+	th_sweep();	/* frees its threads: there may be no memory */
 	k.why = c->why;
 	k.pid = c->pid;
-	/* a power cut may have left several locks: all count from the first */
+	/* after a power cut all locks of a file count from the first one */
 	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
 	    p->skip.since : NOW;
 	make_stub(c->name, NULL, now.mono + c->later, p->until, p->born, &k);
 }
 
-/* Loads the file with this name, if it can be used: the message, or NULL.
- * *opened: the file was opened. */
+/* Loads the file with this name: the message, or NULL if the file cannot be
+ * used.  *opened: the file was opened. */
 static struct message *
-load(const char *name, int *opened)
+load_file(const char *name, int *opened)
 {
 	static struct ctl c;	/* large, for the stack of a small host */
 	struct past past;
 	struct message *m = NULL;
 
-	take_stub(name, &past);
+	remove_stub(name, &past);
 	if (ctl_open(&c, name) == 0) {
 		if (past.skip.pid != 0)
 			c.since = past.skip.since;
-		m = read_file(&c, &past);
+		m = load_open_file(&c, &past);
 	}
 	*opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_set_aside(c.name, 0, c.why) < 0)
-		not_now(&c, "it cannot be used, nor moved to postman");
+		set_skipped(&c, "it cannot be used, nor moved to postman");
 	if (c.later)
-		skip(&c, &past);
+		skip_file(&c, &past);
 	if (unasked == 0)
 		free_requests();
 	return m;
 }
 
 const char *
-in_fetch(const char *base)
+in_load_named(const char *base)
 {
 	static struct skip k;
 	char name[NAME_MAX_];
@@ -815,11 +806,11 @@ in_fetch(const char *base)
 
 	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
-	if (is_full())
-		make_room();	/* if there is none, it is one more */
-	load(name, &opened);
+	if (is_core_full())
+		forget_waiting();	/* if none waits, core has one more */
+	load_file(name, &opened);
 	s = stub_named(name);
-	return s != NULL && in_skip(s, &k) ? k.why : NULL;
+	return s != NULL && in_get_skip(s, &k) ? k.why : NULL;
 }
 
 /* ---- turns ------------------------------------------------------------ */
@@ -832,79 +823,79 @@ in_fetch(const char *base)
  * becomes free goes to new mail until there is none: new mail gains most by a
  * place, and old mail has waited already.
  */
-enum taken { TOOK_NONE,		/* there is no file */
-	     TOOK_FILE,		/* a file that could not be used */
-	     TOOK_MESSAGE };
+enum loaded { LOADED_NONE,	/* there is no file */
+	      LOADED_FILE,	/* a file that could not be used */
+	      LOADED_MESSAGE };
 
-/* take loads a message of new (0) or old (1) mail. */
-static enum taken
-in_turn(int *old, enum taken (*take)(int old))
+/* Loads a message by load_one, whose argument is 1 for old mail. */
+static enum loaded
+load_in_turn(int *old, enum loaded (*load_one)(int old))
 {
-	enum taken came = take(*old), other;
+	enum loaded first = load_one(*old), second;
 
-	if (came == TOOK_MESSAGE) {
+	if (first == LOADED_MESSAGE) {
 		*old = !*old;
-		return came;
+		return first;
 	}
-	other = take(!*old);
-	return other > came ? other : came;
+	second = load_one(!*old);
+	return second > first ? second : first;
 }
 
-/* ---- the step -------------------------------------------------------- */
+/* ---- the scan -------------------------------------------------------- */
 
 static struct {
 	char	name[NAME_MAX_];	/* of the next new file, or "" */
-	int	old;		/* it is the turn of old mail */
-	long	files;		/* opened in this scan */
-	double	began;		/* mono; when it began */
-	double	paused;		/* mono; the next one begins then */
+	int	old;		/* 1 when it is the turn of old mail */
+	long	files;		/* files opened in this scan */
+	double	began;		/* mono; when this scan began */
+	double	paused;		/* mono; when the next scan may begin */
 	int	blocked;	/* mail waits on disk, and there is no room */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
-	long	entries;	/* that may be checked in this pass */
-} step;
+	long	entries;	/* entries that this pass may still check */
+	const struct config *config;	/* the one by which stubs wait */
+} scan;
 
-/* -E: has this scan loaded as many as it may?  -S has no such bound. */
+/* Returns 1 if this scan has loaded what -E allows.  -S has no such bound. */
 static int
-is_enough(void)
+is_scan_over(void)
 {
-	if (q.hold || step.files == 0)
+	if (q.hold || scan.files == 0)
 		return 0;
-	return (opt.scanmax > 0 && step.files >= opt.scanmax) ||
-	    (opt.scansecs > 0 && now.mono - step.began > opt.scansecs);
+	return (opt.scanmax > 0 && scan.files >= opt.scanmax) ||
+	    (opt.scansecs > 0 && now.mono - scan.began > opt.scansecs);
 }
 
-/* May the entry be loaded?  Room is made for a regular file only; if there is
- * room, opening the file shows what it is. */
+/* Returns 1 if the entry may be loaded.  When core is full this needs a look at
+ * the file, as room is made for a regular file only. */
 static int
-may_load(const char *name)
+can_load(const char *name)
 {
 	return message_named(name) == NULL && stub_named(name) == NULL &&
-	    spool_can_load(name, is_full());
+	    spool_can_load(name, is_core_full());
 }
 
-/* Sets step.name to the next new file: 1; 0 when there is none, or it was not
- * found yet. */
+/* Sets scan.name to the next new file: 1; or 0: there is none yet. */
 static int
-find_new(void)
+find_new_file(void)
 {
-	char *name = step.name;
+	char *name = scan.name;
 
 	if (*name != '\0')
 		return 1;
-	while (step.entries > 0 && spool_next_file(name)) {
-		step.entries--;
-		if (may_load(name))
+	while (scan.entries > 0 && spool_next_file(name)) {
+		scan.entries--;
+		if (can_load(name))
 			return 1;
 	}
 	*name = '\0';
 	return 0;
 }
 
-/* Of the channels with READY stubs the one with the fewest messages in core, or
- * NULL. */
+/* Returns the channel that has the fewest messages in core of those with READY
+ * stubs, or NULL. */
 static struct chan *
-poorest(void)
+poorest_channel(void)
 {
 	struct chan *c, *best = NULL;
 
@@ -914,14 +905,14 @@ poorest(void)
 	return best;
 }
 
-/* The stub that is loaded next, or NULL: a READY one of a channel that is not
- * above its share, or else the one that is due first. */
+/* Returns the stub that is loaded next, or NULL: a READY one of a channel that
+ * is not above its share, or else the one that is due first. */
 static const struct stub *
-first_due(void)
+next_stub(void)
 {
 	struct timer *t = heap_wait(&q.due_stubs) > 0 ? NULL :
 	    heap_first(&q.due_stubs);
-	struct chan *c = poorest();
+	struct chan *c = poorest_channel();
 
 	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
 	    c->ready.v[0].when < heap_when(&q.due_stubs, t)))
@@ -929,74 +920,77 @@ first_due(void)
 	return t == NULL ? NULL : OWNER(struct stub, due, t);
 }
 
-/* A READY message leaves core, so that one of a poorer channel comes in again:
- * 1, or 0 when there is none. */
+/* Forgets a READY message, so that one of a poorer channel is loaded again: 1,
+ * or 0 when there is none. */
 static int
-make_room_for_ready(void)
+forget_for_stub(void)
 {
-	const struct chan *c = poorest();
-	struct message *m = c == NULL ? NULL : find_leaver(c);
+	const struct chan *c = poorest_channel();
+	struct message *m = c == NULL ? NULL : choose_leaver(c);
 
-	/* the other channel has one less then, and this one has one more */
+	/* the exchange makes the channel with more messages no poorer one */
 	if (m == NULL || m->chan->msgs < c->msgs + 2)
 		return 0;
-	forget(m);
+	forget_message(m);
 	return 1;
 }
 
-/* For in_turn. */
-static enum taken
-take(int old)
+/* Loads a message of new or old mail.  If core was full, the message leaves
+ * again, or a message of a channel above its share leaves for it. */
+static enum loaded
+load_next(int old)
 {
-	int full = is_full(), opened = 0;
+	int full = is_core_full(), opened = 0;
 	const struct stub *s;
-	struct message *m;
+	struct message *m, *leaver;
 	char name[NAME_MAX_];
 
-	if (old && (s = first_due()) != NULL)
+	if (old && (s = next_stub()) != NULL)
 		strcpy(name, s->name);
-	else if (!old && find_new())
-		strcpy(name, step.name);
+	else if (!old && find_new_file())
+		strcpy(name, scan.name);
 	else
-		return TOOK_NONE;
+		return LOADED_NONE;
 	if (!old)
-		step.name[0] = '\0';
-	m = message_named(name) != NULL ? NULL : load(name, &opened);
-	if (opened && step.files++ == 0)
-		step.began = now.mono;
+		scan.name[0] = '\0';
+	m = message_named(name) != NULL ? NULL : load_file(name, &opened);
+	if (opened && scan.files++ == 0)
+		scan.began = now.mono;
 	if (m == NULL)
-		return TOOK_FILE;
-	if (full)
-		give_way(m);
-	return TOOK_MESSAGE;
+		return LOADED_FILE;
+	if (full) {
+		leaver = m->chan == NULL ? NULL : choose_leaver(m->chan);
+		forget_message(leaver != NULL ? leaver : m);
+	}
+	return LOADED_MESSAGE;
 }
 
-/* Loads a message when core is full: of either kind if a message that waits
- * leaves for it; else of new mail, and a READY one leaves. */
-static enum taken
-take_beyond(void)
+/* Loads a message when core is full: new or old mail if a message that waits
+ * leaves for it; else new mail, and a READY message leaves. */
+static enum loaded
+load_when_full(void)
 {
 	int n;
 
-	step.old = 0;
+	scan.old = 0;
 	/* new files first, so that the scan goes on */
-	if (!find_new() && first_due() == NULL)
-		return TOOK_NONE;
+	if (!find_new_file() && next_stub() == NULL)
+		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
-	for (n = 0; is_full() && n < BATCH_FILES && make_room(); n++)
+	for (n = 0; is_core_full() && n < BATCH_FILES && forget_waiting(); n++)
 		;
-	if (!is_full())
-		return in_turn(&step.old, take);
-	if (step.beyond == BATCH_BEYOND)
-		return TOOK_NONE;
-	if (step.name[0] != '\0' && !stubs_are_full()) {
-		step.beyond++;
-		return take(0);
+	if (!is_core_full())
+		return load_in_turn(&scan.old, load_next);
+	if (scan.beyond == BATCH_BEYOND)
+		return LOADED_NONE;
+	if (scan.name[0] != '\0' && !has_most_stubs()) {
+		scan.beyond++;
+		return load_next(0);
 	}
-	if (make_room_for_ready())
-		return take(1);
-	step.blocked = 1;
-	return TOOK_NONE;
+	if (forget_for_stub())
+		return load_next(1);
+	scan.blocked = 1;
+	return LOADED_NONE;
 }
 
 /* The first scan is over when every directory was read to its end.  With -S
@@ -1004,7 +998,7 @@ take_beyond(void)
 static void
 end_first_scan(void)
 {
-	if (q.scanned || is_full())
+	if (q.scanned || is_core_full())
 		q.hold = 0;
 	if (!q.scanned)
 		return;
@@ -1014,41 +1008,46 @@ end_first_scan(void)
 }
 
 int
-in_load(void)
+in_load_files(void)
 {
-	enum taken came = TOOK_FILE;
+	enum loaded got = LOADED_FILE;
 	int n;
 
+	/* under another configuration mail may expire or go sooner */
+	if (scan.config != q.config)
+		make_stubs_due();
+	scan.config = q.config;
 	spool_note_changes();
-	step.entries = BATCH_ENTRIES;
-	step.blocked = step.beyond = 0;
-	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
-		if (is_enough()) {
-			step.paused = now.mono + PAUSE;
-			step.files = 0;
+	scan.entries = BATCH_ENTRIES;
+	scan.blocked = scan.beyond = 0;
+	for (n = 0; n < BATCH_FILES && now.mono >= scan.paused; n++) {
+		if (is_scan_over()) {
+			scan.paused = now.mono + PAUSE;
+			scan.files = 0;
 			break;
 		}
-		came = is_full() ? take_beyond() : in_turn(&step.old, take);
-		if (came == TOOK_NONE)
+		got = is_core_full() ? load_when_full() :
+		    load_in_turn(&scan.old, load_next);
+		if (got == LOADED_NONE)
 			break;
 	}
-	if (came == TOOK_NONE && !is_full() && step.entries > 0)
-		step.files = 0;		/* the scan has seen all */
+	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
+		scan.files = 0;		/* the scan is over */
 	if (!q.loaded)
 		end_first_scan();
-	return n == BATCH_FILES || step.beyond == BATCH_BEYOND ||
-	    (came == TOOK_NONE && !step.blocked && step.entries == 0);
+	return n == BATCH_FILES || scan.beyond == BATCH_BEYOND ||
+	    (got == LOADED_NONE && !scan.blocked && scan.entries == 0);
 }
 
-/* Datagrams wait while no message may be loaded. */
+/* Datagrams are not read while no message may be loaded. */
 double
 in_prep(fd_set *in, int *max)
 {
-	double wait = step.paused - now.mono, later = heap_wait(&q.due_stubs);
+	double wait = scan.paused - now.mono, later = heap_wait(&q.due_stubs);
 
 	if (wait > 0)
 		return wait;
-	if (step.blocked)
+	if (scan.blocked)
 		return NO_ROOM;
 	wait = spool_prep(in, max);
 	return wait < later ? wait : later;

@@ -250,6 +250,8 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 #define th_is_dsn(t)	((t)->ring->conf->dsn)
 /* READY vertices of the thread, on its list and on offer. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
+/* Returns 1 if one of the patterns, or NULL, matches the address. */
+int	th_is_matched(const struct thread *, char *const *patterns);
 /* Returns why the vertex cannot go now, or WHY_NOT, and sets *until to the end
  * of its wait, mono; 0 or past if no time is known. */
 enum why th_why(const struct vertex *, double *until);
@@ -354,24 +356,22 @@ void	q_end_job(struct ta *, const char *reason);
  * intake.c - loads control files into core, and forgets messages
  * ====================================================================== */
 
-/* Loads messages for a short time; 1 when there is more to load. */
-int	in_load(void);
-/* Adds the router's socket; *max is the largest descriptor so far.  Seconds
- * until in_load has work. */
+/* Loads messages for a short time: 1 when there are more to load, or 0. */
+int	in_load_files(void);
+/* Adds the router's socket; *max is the largest descriptor so far.  Returns the
+ * seconds until in_load_files has work. */
 double	in_prep(fd_set *in, int *max);
-/* An operator names this message (without directories): loads it if it is on
- * disk.  Why it was skipped, or NULL. */
-const char *in_fetch(const char *name);
-/* A request for forgotten mail: its files are read again, and vertices with an
- * address that one of the patterns (NULL: any) matches are flushed, made READY,
- * deleted or bounced.  The patterns are intake.c's from now on.  The number of
- * files, or -1 without memory. */
+/* Loads the message with this name, without directories, if it is on disk.
+ * Returns the reason why its file was skipped, or NULL. */
+const char *in_load_named(const char *name);
+/* Makes a request for forgotten mail: the files are read again, and vertices
+ * with an address that one of the patterns (NULL: all) matches are flushed,
+ * made READY, deleted or bounced.  intake.c owns the patterns from now on.
+ * Returns the number of files, or -1 without memory. */
 enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
-long	in_ask(enum ask, char **patterns);
-/* The files of all stubs are read again; their vertices wait on. */
-void	in_reread(void);
-/* The skip of the stub, or NULL: the file was not skipped. */
-int	in_skip(const struct stub *, struct skip *);
+long	in_add_request(enum ask, char **patterns);
+/* Copies the skip of the stub: 1; or 0, as the file was not skipped. */
+int	in_get_skip(const struct stub *, struct skip *);
 
 /* ======================================================================
  * ta.c - transport agents

@@ -23,7 +23,7 @@
  * pass to be loaded and fed, and one for its reports:
  *
  *	select		the router's socket is ready
- *	in_load		the message is loaded, its vertices are READY
+ *	in_load_files	the message is loaded, its vertices are READY
  *	ta_run		an agent is started or fed
  *	select		the agent's socket is ready
  *	ta_do		its report is read: the vertex is DONE
@@ -514,7 +514,6 @@ use(struct config *c)
 		log_err("agent %s/ta/dsn cannot be run; no sender is told of "
 		    "failed mail, which stays", opt.mailbin);
 	q_use_config(c);
-	in_reread();
 	spool_listen(c->notifysock);
 	status_listen();
 	dest_sync_files(1);
@@ -904,7 +903,7 @@ loop(void)
 			break;
 		more = 0;
 		if (!state.ending) {
-			more = in_load();
+			more = in_load_files();
 			if (q.moved)
 				reload();	/* with new agents */
 			q.moved = 0;

@@ -135,18 +135,6 @@ find_message(const char *name)
 	return m;
 }
 
-/* Does one of the patterns match this address?  NULL matches all. */
-static int
-is_meant(char *const *patterns, const struct chan *chan, const char *host)
-{
-	char address[2 * WORD_MAX_];
-
-	if (patterns == NULL)
-		return 1;
-	text_fmt(address, sizeof(address), "%s/%s", chan->name, host);
-	return pat_match_address(patterns, address);
-}
-
 /* Calls act for each vertex that the command names and that is not done.
  * O(vertices), which an operator's command may cost.  None that is in core is
  * freed meanwhile, as the sweep comes later. */
@@ -162,8 +150,7 @@ each_vertex(struct operation *r,
 		for (; v != NULL; v = msg_next_vertex(v))
 			if (v->state != V_DONE &&
 			    (r->msg == NULL || r->msg == v->msg) &&
-			    is_meant(r->patterns, v->thread->ring->chan,
-			    v->thread->host))
+			    th_is_matched(v->thread, r->patterns))
 				act(r, v);
 	}
 }
@@ -219,7 +206,7 @@ ask_stubs(struct operation *r, enum ask what)
 	if (r->patterns != NULL && pat_read(r->what, &patterns) != NULL)
 		r->read = -1;
 	else
-		r->read = in_ask(what, patterns);
+		r->read = in_add_request(what, patterns);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
@@ -245,13 +232,11 @@ do_flush(struct operation *r)
 
 	each_vertex(r, flush_one);
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if (t->held == NULL &&
-		    is_meant(r->patterns, t->ring->chan, t->host))
+		if (t->held == NULL && th_is_matched(t, r->patterns))
 			th_flush(t, NULL);
 	/* hosts that have mail on disk only */
 	for (t = q.unused; t != NULL && r->msg == NULL; t = t->next)
-		if (t->until > now.mono &&
-		    is_meant(r->patterns, t->chan, t->host))
+		if (t->until > now.mono && th_is_matched(t, r->patterns))
 			t->until = now.mono;
 	if (r->msg == NULL)
 		ask_stubs(r, ASK_FLUSH);
@@ -407,7 +392,7 @@ understand(struct operation *r)
 
 	if (name != NULL) {
 		r->what = name;
-		why = in_fetch(name);
+		why = in_load_named(name);
 		r->msg = find_message(name);
 		if (r->msg == NULL && why != NULL)
 			text_add(r->answer, "no %s is skipped: %s", name, why);

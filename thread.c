@@ -278,6 +278,17 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	return t;
 }
 
+int
+th_is_matched(const struct thread *t, char *const *patterns)
+{
+	char address[2 * WORD_MAX_];
+
+	if (patterns == NULL)
+		return 1;
+	text_fmt(address, sizeof(address), "%s/%s", t->chan->name, t->host);
+	return pat_match_address(patterns, address);
+}
+
 /* ---- turns ----------------------------------------------------------- */
 
 /* Why no vertex of the thread may go; of several causes the one that an

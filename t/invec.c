@@ -134,8 +134,8 @@ take_fed(const char *s)
 	}
 }
 
-/* For in_turn: the next name of a side. */
-static enum taken
+/* For load_in_turn: the next name of a side. */
+static enum loaded
 take_name(int old)
 {
 	struct list_of *l = &v.side[old];
@@ -143,16 +143,16 @@ take_name(int old)
 	size_t n;
 
 	if (l->at == l->n)
-		return TOOK_NONE;
+		return LOADED_NONE;
 	name = l->name[l->at++];
 	if (turn.looked[0] != '\0')
 		strcat(turn.looked, "+");
 	strcat(turn.looked, name);
 	n = strlen(name);
 	if (name[n - 1] == '!')
-		return TOOK_FILE;
+		return LOADED_FILE;
 	strcpy(turn.taken, name);
-	return TOOK_MESSAGE;
+	return LOADED_MESSAGE;
 }
 
 /* One iteration of what intake.c does, in words of the vectors. */
@@ -162,9 +162,9 @@ iterate(int *old, long *used, char *did, size_t size)
 	memset(&turn, 0, sizeof(turn));
 	strcpy(turn.taken, "-");
 	if (*used < v.limit) {
-		*used += in_turn(old, take_name) == TOOK_MESSAGE;
+		*used += load_in_turn(old, take_name) == LOADED_MESSAGE;
 		if (*used == v.limit)
-			*old = 0;	/* as take_beyond does */
+			*old = 0;	/* as load_when_full does */
 	}
 	if (turn.looked[0] == '\0' ||
 	    strcmp(turn.looked, turn.taken) == 0)

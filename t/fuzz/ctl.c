@@ -150,7 +150,7 @@ clear(void)
 		q_drop_message(m, "enough");
 	now.mono += 100;
 	q_sweep();
-	take_stub("123-1", &past);
+	remove_stub("123-1", &past);
 	ctl_close_kept();
 	unlink("123-1");
 	fuzz_empty("../queue");
@@ -176,12 +176,12 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
 	strcpy(name, "123-1");
 	fuzz_must(spool_can_load(name, 1), "a file");
-	m = load(name, &opened);
-	if (m != NULL && n % 2 != 0 && due_if_forgotten(m, &until) != STAYS) {
-		forget(m);
+	m = load_file(name, &opened);
+	if (m != NULL && n % 2 != 0 && stub_due(m, &until) != STAYS) {
+		forget_message(m);
 		q_sweep();
 		fuzz_must(stub_named(name) != NULL, "a stub");
-		m = load(name, &opened);
+		m = load_file(name, &opened);
 		fuzz_must(m != NULL, "what was loaded is loaded again");
 	}
 	if (m != NULL) {

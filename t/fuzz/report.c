@@ -162,7 +162,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	put("124-1", second, sizeof(second) - 1);
 	put("125-1", third, nthird);
 	fuzz_arrived();
-	in_load();
+	in_load_files();
 	t = th_get(th_get_channel("test"), "a.host", 0);
 	fuzz_must(msg_find_number(123, NULL) != NULL &&
 	    msg_find_number(124, NULL) != NULL &&

@@ -30,7 +30,7 @@ put(void)
 	fuzz_file("123-1", control, sizeof(control) - 1);
 	fuzz_file("../queue/123-1", "body\n", 5);
 	fuzz_arrived();
-	in_load();
+	in_load_files();
 	fuzz_must(msg_find_number(123, NULL) != NULL, "there is a message");
 }
 
