@@ -302,6 +302,19 @@ ok 'a report that comes in pieces is put together' \
     wait_log 'delivered msg=211-1 .*fine$'
 ok 'a line without an end is thrown away' logged 'garbled: a line that is too'
 
+awk 'BEGIN { for (i = 0; i < 150; i++) print "noise" }' >"$tmp/noise"
+cat >>"$tmp/cf" <<END
+noisy/*	command="$A -c noisy -x $tmp/noise"
+END
+n=$(count 'reload .*done')
+kill -HUP $sched_pid
+wait_for 30 eval '[ "$(count "reload .*done")" -gt $n ]'
+put "$po" 212-1 noisy h user
+ok 'an agent of many words delivers' wait_log 'complete msg=212-1'
+is 'a hundred lines of an agent are logged, then that there were more' \
+    "$(count 'agent-says .*channel=noisy .*noise') $(count \
+    'agent-says .*channel=noisy too much; no more')" '100 1'
+
 # ---- one that reads nothing --------------------------------------------------------
 
 agent unread <<END

@@ -142,4 +142,36 @@ while [ $n -le $last ]; do
 done
 is 'each Maildir has one message, at worst two' "$wrong" ''
 is 'no lock is left' "$(ls "$mail" | grep 'lock$')" ''
+
+# ---- the process for a user ---------------------------------------------------
+
+# The agent is killed while that process is held up before it begins.
+user=$(awk -F: '$3 > 0 && $1 != "nobody" { print $1; exit }' /etc/passwd)
+alone() {	# [option ...]
+	rm -rf "$po" "$mail" "$tmp/trace"
+	spool_new "$po"
+	mkdir "$mail"
+	chmod 1777 "$mail"
+	message 301 5 "$user"
+	printf '301-1\t-\n' >"$tmp/job"
+	(cd "$po/transport" && exec strace -f -o "$tmp/trace" \
+	    -e inject=setuid:delay_enter=2000000 "$A" "$@" <"$tmp/job") \
+	    >"$tmp/out" 2>&1 &
+	lib_pids="$lib_pids $!"
+	wait_for 30 grep '[ ]setgid(' "$tmp/trace" >/dev/null
+	kill -9 "$(awk '{ print $1; exit }' "$tmp/trace")"
+	wait $! 2>/dev/null
+	grep 'killed by SIGKILL' "$tmp/trace" >/dev/null || echo 'not killed'
+	cat "$mail/$user" "$mail/$user"/new/* 2>/dev/null
+}
+for kind in 'an mbox' 'a Maildir'; do
+	title="without its agent no process for a user delivers to $kind"
+	if [ "$(id -u)" -ne 0 ] || without NO_PWD; then
+		skip "$title" 'not root, or no users'
+	elif [ "$kind" = 'an mbox' ]; then
+		is "$title" "$(alone -d "$mail")" ''
+	else
+		is "$title" "$(alone -f "$mail/%u/")" ''
+	fi
+done
 finish

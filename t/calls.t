@@ -236,7 +236,7 @@ free() {
 	POSTOFFICE=$tmp/spo "$top/mailq" release smtp/h >"$tmp/freed" 2>&1
 }
 listing() {
-	sed -e 's/[0-9.]*[smhd] old/T old/' -e 's/in [0-9smhd]*/in T/g' \
+	sed -e 's/[0-9smhd]* old/T old/' -e 's/in [0-9smhd]*/in T/g' \
 	    -e 's/no scheduler answers.*/no scheduler/' "$1"
 }
 judge_mailq() {
