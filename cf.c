@@ -806,6 +806,7 @@ take_pattern(const char *name)
 	}
 	c->text = word;
 	c->line = rd.word_line;
+	c->is_keyword = keyword;
 	*rd.link = c;
 	rd.link = &c->next;
 	rd.clauses++;

@@ -219,26 +219,6 @@ shadow_of(const struct config *config, const struct clause *c)
 	return e;
 }
 
-/* A keyword alone is a pattern, too, but a channel of that name is rare. */
-static void
-check_pattern(const struct clause *cl)
-{
-	const struct keyword *k = cf_keywords;
-	char name[32];
-
-	if (text_fmt(name, sizeof(name), "%s", cl->text) < 0)
-		return;
-	text_lower(name);
-	if (strcmp(name, "ageorder") == 0)
-		strcpy(name, "order");
-	while (k->name != NULL && strcmp(k->name, name) != 0)
-		k++;
-	if (k->name != NULL)
-		advise(cl, "%s: is a keyword in the first column, taken for "
-		    "the pattern %s/*; put a blank before the keyword, or "
-		    "write %s/*", cl->text, cl->text, cl->text);
-}
-
 /* Warns of a clause that no address reaches, or of its command. */
 static void
 check_clause(struct config *c, const struct clause *cl)
@@ -542,7 +522,11 @@ main(int argc, char **argv)
 		return X_CONFIG;
 	}
 	for (cl = c->clauses; cl != NULL; cl = cl->next)
-		check_pattern(cl);
+		if (cl->is_keyword)
+			advise(cl, "%s: is a keyword in the first column, "
+			    "taken for the pattern %s/*; put a blank before "
+			    "the keyword, or write %s/*", cl->text, cl->text,
+			    cl->text);
 	if (*argv[2] != '\0')
 		explain(c, argv[2], argv[3], stdout);
 	else

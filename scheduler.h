@@ -96,6 +96,7 @@ struct clause {
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
 	const char *text;	/* the pattern as written */
 	int	line;		/* its number in the file */
+	unsigned char is_keyword;	/* the pattern is one, too */
 	unsigned char filled;	/* 1: the clause has keywords; an empty clause
 				 * gets the values of the next filled one */
 	struct setting v;	/* its values */

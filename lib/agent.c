@@ -48,6 +48,19 @@ lock_guard(int fd, int on)
 }
 
 int
+mem_grow(void **v, unsigned n, unsigned *room, size_t size)
+{
+	unsigned more = *room < 8 ? 8 : *room + *room / 2;
+	void *new = n < *room ? *v : realloc(*v, more * size);
+
+	if (new == NULL)
+		return -1;
+	*v = new;
+	*room = n < *room ? *room : more;
+	return 0;
+}
+
+int
 fd_wait(int fd, int writing, double seconds)
 {
 	struct timeval tv;

@@ -22,6 +22,10 @@ int	lock_set(int fd);
  * without waiting; with on 0 unlocks that byte.  0, or -1 with errno. */
 int	lock_guard(int fd, int on);
 
+/* Makes room for one more behind n elements of the array *v: 0, or -1 without
+ * memory. */
+int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
+
 /* Waits until fd can be read (written), or only for the time if fd is -1; for
  * so many seconds at most: 1, 0 at the end of the time, or -1 with errno. */
 int	fd_wait(int fd, int writing, double seconds);

@@ -71,6 +71,26 @@ xtext_add(struct text *t, const char *s, size_t n)
 	}
 }
 
+size_t
+utf8_read(const char *s, unsigned long *character)
+{
+	static const unsigned long least[] = { 0x80, 0x800, 0x10000UL };
+	const unsigned char *p = (const unsigned char *)s;
+	size_t i, n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+	unsigned long c = *p & 0xffUL >> (n + 1);
+
+	if (*p < 0xc2 || *p > 0xf4)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	*character = c;
+	return c < least[n - 2] || c > 0x10ffffUL ||
+	    (c >= 0xd800UL && c < 0xe000UL) ? 0 : n;
+}
+
 const char *
 addr_domain(const char *addr)
 {

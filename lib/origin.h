@@ -50,6 +50,9 @@ int	diag_set_tag(struct diags *, unsigned long at, int tag);
 /* Writes the number of warnings that are over into the line of rc: 0 or -1. */
 int	diag_set_delays(struct diags *, unsigned long count);
 
+/* Reads the UTF-8 character at s: its length in bytes; 0 for ASCII, a surrogate
+ * and bytes that are no UTF-8. */
+size_t	utf8_read(const char *s, unsigned long *character);
 /* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);

@@ -10,46 +10,25 @@
  * first 65536 characters; each byte that is not UTF-8 becomes \ufffd.
  */
 #include "mq.h"
+#include "../lib/origin.h"
 
 /* ---- text ------------------------------------------------------------- */
-
-/* The character at *s, which moves behind it.  0xfffd for a byte that is no
- * UTF-8, for a sequence that is longer than needed, and for a surrogate. */
-static unsigned long
-utf8(const char **s)
-{
-	static const unsigned long least[] = { 0, 0, 0x80, 0x800, 0x10000UL };
-	unsigned long c = (unsigned char)*(*s)++;
-	int i, n = c < 0x80 ? 1 : c < 0xc0 ? 0 : c < 0xe0 ? 2 :
-	    c < 0xf0 ? 3 : c < 0xf8 ? 4 : 0;
-
-	if (n == 1)
-		return c;
-	c &= 0x7fUL >> n;
-	for (i = 1; i < n; i++) {
-		if (((unsigned char)(*s)[i - 1] & 0xc0) != 0x80)
-			return 0xfffd;
-		c = c << 6 | ((unsigned char)(*s)[i - 1] & 0x3f);
-	}
-	if (n == 0 || c < least[n] || c > 0x10ffffUL ||
-	    (c >= 0xd800UL && c < 0xe000UL))
-		return 0xfffd;
-	*s += n - 1;
-	return c;
-}
 
 static void
 put_text(const char *s)
 {
 	unsigned long c;
+	size_t n;
 
 	if (s == NULL) {
 		fputs("null", stdout);
 		return;
 	}
 	putchar('"');
-	while (*s != '\0') {
-		c = utf8(&s);
+	for (; *s != '\0'; s += n > 0 ? n : 1) {
+		n = utf8_read(s, &c);
+		if (n == 0)
+			c = (*s & 0x80) == 0 ? (unsigned long)*s : 0xfffd;
 		if (c == '"' || c == '\\')
 			printf("\\%c", (int)c);
 		else if (c >= 32 && c < 127)

@@ -76,22 +76,13 @@ int
 mq_grow_array(struct mq_queue *q, void **v, unsigned n, unsigned *room,
     size_t size)
 {
-	unsigned more = *room < 64 ? 64 : *room + *room / 2;
-	void *new;
+	unsigned had = *room;
 
-	if (n < *room)
-		return 0;
-	if (q != NULL) {
-		q->bytes += (double)(more - *room) * (double)size;
-		if (q->bytes > BYTES_MOST)
-			return -1;
-	}
-	new = realloc(*v, more * size);
-	if (new == NULL)
+	if (mem_grow(v, n, room, size) < 0)
 		return -1;
-	*v = new;
-	*room = more;
-	return 0;
+	if (q != NULL)
+		q->bytes += (double)(*room - had) * (double)size;
+	return q != NULL && q->bytes > BYTES_MOST ? -1 : 0;
 }
 
 int

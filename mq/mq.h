@@ -9,6 +9,7 @@
 #define MQ_H
 
 #include "../lib/office.h"
+#include "../lib/agent.h"
 #include "../lib/ctlfile.h"
 #include "../lib/path.h"
 #include "../lib/util.h"

@@ -30,16 +30,10 @@ compare(const void *pa, const void *pb)
 static int
 add(struct scan *s, const char *path, const char *base, unsigned *size)
 {
-	struct scanned *more;
 	struct stat st;
 
-	if (s->n == *size) {
-		*size = *size == 0 ? 64 : 2 * *size;
-		more = realloc(s->v, *size * sizeof(*more));
-		if (more == NULL)
-			return -1;
-		s->v = more;
-	}
+	if (mem_grow((void **)&s->v, s->n, size, sizeof(*s->v)) < 0)
+		return -1;
 	s->v[s->n].mtime = lstat(path, &st) < 0 ? 0 : (long)st.st_mtime;
 	if (text_fmt(s->v[s->n].name, sizeof(s->v[s->n].name), "%s", base) < 0)
 		return 0;	/* none of ours is so long */

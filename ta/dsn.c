@@ -592,21 +592,14 @@ begin_pause(struct pause *t, const char *sender)
 static long
 paused(struct pause *t, const char *name)
 {
-	char (*bigger)[NAME_MAX_];
 	unsigned i;
 
 	if (t == NULL || t->until <= now.mono)
 		return 0;
 	for (i = 0; i < t->n && strcmp(t->names[i], name) != 0; )
 		i++;
-	if (i == t->n && i == t->size && i < FILES_MOST) {
-		bigger = realloc(t->names, (i + 10) * sizeof(*bigger));
-		if (bigger != NULL) {
-			t->names = bigger;
-			t->size += 10;
-		}
-	}
-	if (i == t->n && i < t->size)
+	if (i == t->n && i < FILES_MOST && mem_grow((void **)&t->names, i,
+	    &t->size, sizeof(*t->names)) == 0)
 		text_fmt(t->names[t->n++], NAME_MAX_, "%s", name);
 	return (long)(t->until - now.mono) + 1;
 }
@@ -841,17 +834,6 @@ usage(void)
 	return X_USAGE;
 }
 
-static int
-number(const char *s, long *n)
-{
-	unsigned long u;
-
-	if (num_upto(s, 999999999UL, &u, NULL) < 0)
-		return -1;
-	*n = (long)u;
-	return 0;
-}
-
 /* Takes a pattern of -x: 0 or -1. */
 static int
 exempt(const char *pattern)
@@ -868,17 +850,17 @@ int
 main(int argc, char **argv)
 {
 	const char *name = NULL;
+	unsigned long most = 65536UL;
 	int c, bad = 0;
 
 	report.forms = lib_share("forms");
-	report.most = 65536L;
 	while ((c = getopt(argc, argv, "d:n:p:r:s:Vx:")) != -1)
 		switch (c) {
 		case 'd': report.forms = optarg; break;
 		case 'n': name = optarg; break;
-		case 'p': bad |= number(optarg, &opt.pause); break;
+		case 'p': bad |= span_parse(optarg, &opt.pause); break;
 		case 'r': opt.router = optarg; break;
-		case 's': bad |= number(optarg, &report.most); break;
+		case 's': bad |= size_parse(optarg, 999999999UL, &most); break;
 		case 'V':
 			puts("dsn " VERSION);
 			return 0;
@@ -886,8 +868,10 @@ main(int argc, char **argv)
 		default:
 			return usage();
 		}
-	if (optind < argc || bad || report.forms[0] != '/')
+	if (optind < argc || bad || opt.pause > 999999999L ||
+	    report.forms[0] != '/')
 		return usage();
+	report.most = (long)most;
 	/* 0, 1 and 2 are the scheduler's; errors are in the answer */
 	log_level = L_ERR - 1;
 	return report_begin(&report, name, opt.router) < 0 ? X_OSERR :

@@ -79,19 +79,10 @@ static const struct {
 static size_t
 utf8_length(const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-	size_t i, n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+	unsigned long c;
+	size_t n = utf8_read(s, &c);
 
-	if (*p < 0xc2 || *p > 0xf4)
-		return 0;
-	for (i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*p == 0xc2 && p[1] < 0xa0) || (*p == 0xe0 && p[1] < 0xa0) ||
-	    (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-	    (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
+	return n > 0 && c >= 0xa0 ? n : 0;
 }
 
 static int
@@ -215,9 +206,8 @@ put_address(FILE *f, const char *field, const char *user)
 			continue;
 		}
 		if (n > 0)
-			u &= 0xffUL >> (n + 1);
-		for (; n > 1; n--)
-			u = u << 6 | ((unsigned char)*++user & 0x3f);
+			utf8_read(user, &u);
+		user += n > 0 ? n - 1 : 0;
 		text_add(&t, "\\x{");
 		for (shift = 20; shift > 4 && u >> shift == 0; )
 			shift -= 4;
@@ -352,16 +342,8 @@ report_open_file(struct report *r, unsigned file)
 struct item *
 report_add_item(struct report *r)
 {
-	unsigned size = r->size == 0 ? 256 : r->size * 2;
-	struct item *bigger;
-
-	if (r->n == r->size) {
-		bigger = realloc(r->items, size * sizeof(*bigger));
-		if (bigger == NULL)
-			return NULL;
-		r->items = bigger;
-		r->size = size;
-	}
+	if (mem_grow((void **)&r->items, r->n, &r->size, sizeof(*r->items)) < 0)
+		return NULL;
 	memset(&r->items[r->n], 0, sizeof(*r->items));
 	return &r->items[r->n++];
 }
