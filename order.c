@@ -72,36 +72,39 @@
  */
 #include "scheduler.h"
 
-#define LOOK	64	/* vertices of a thread that are offered at once */
+#define LOOK	64	/* vertices of a thread that are on offer at most */
 
 /*
- * job: a message within a ring.  In the preemptive order it exists while the
- * message has READY vertices in the ring, with other orders while some of these
- * are blocked because the message is at its share of the agents.  Counts are
- * recipients.  Found in O(rings) of its message, mostly one; places and shares
- * O(log jobs).
+ * job: a message within a ring.  In the preemptive order a job exists while the
+ * message has READY vertices in the ring, with other orders while a vertex is
+ * blocked because the message is at its share of the agents.  Costs: O(rings of
+ * the message), mostly one, to find a job; O(log jobs) for its timers.
  */
 struct job {
 	struct job *next;	/* of the same message */
 	struct message *msg;
 	struct ring *ring;
 	struct list offer;	/* READY vertices on offer, or blocked */
-	struct timer place;	/* in ring->jobs, while a vertex may go */
-	struct timer share;	/* in ring->shares, while at its share */
-	double	home;		/* its own place among those of the ring */
-	long	since;		/* mono; when it took that place */
-	double	key;		/* its place now: its own, or one before
-				 * its parent */
-	double	low, base;	/* its children are placed above low; low was
-				 * base at first */
+	struct timer line;	/* in jobs of the ring, by key, while the job is
+				 * in the line */
+	struct timer share;	/* in shares of the ring, while the message is
+				 * at its share */
+	double	own_key;	/* its own place in the line */
+	long	since;		/* mono; when it got own_key */
+	double	key;		/* its present place: own_key, or one just
+				 * before its parent */
+	double	low, base;	/* its next child stands between low and key;
+				 * without children low is base */
 	struct job *parent;	/* the job that it preempts, or NULL */
-	struct job *child;	/* the last job that preempts it */
-	struct job *sibling, *back;	/* next and previous child */
-	unsigned level;		/* how deep it preempts, 0: not */
-	long	read;		/* recipients that have been READY */
-	long	chosen;		/* of read, those given or no longer READY */
+	struct job *child;	/* the last job that preempts it, or NULL */
+	struct job *sibling, *back;	/* next and previous child of parent */
+	unsigned level;		/* depth in the tree; 0: it preempts no job */
+	long	entered;	/* recipients that have been READY */
+	long	chosen;		/* recipients of entered that are given, or not
+				 * READY any more */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
-	long	used;		/* slots beyond those expected by its parent */
+	long	used;		/* recipients given, less those that its parent
+				 * has paid for */
 };
 
 /* ---- lists ----------------------------------------------------------- */
@@ -113,9 +116,9 @@ list_append(struct list *l, struct vertex *v)
 	l->n++;
 }
 
-/* Inserts before at, an element of the list; NULL if the list is empty. */
+/* Inserts the vertex before at, which is NULL if the list is empty. */
 static void
-list_put(struct list *l, struct vertex *v, struct vertex *at)
+list_insert(struct list *l, struct vertex *v, struct vertex *at)
 {
 	l->n++;
 	if (at == l->head) {
@@ -139,14 +142,14 @@ list_remove(struct list *l, struct vertex *v)
 /* ---- jobs ------------------------------------------------------------ */
 
 static int
-is_preempt(const struct ring *r)
+is_preemptive(const struct ring *r)
 {
 	return r->conf->v.order == ORDER_PREEMPT;
 }
 
-/* The vertex's job, or NULL. */
+/* Returns the job of the vertex, or NULL. */
 static struct job *
-job_find(const struct vertex *v)
+find_job(const struct vertex *v)
 {
 	struct job *j = v->msg->jobs;
 
@@ -155,29 +158,29 @@ job_find(const struct vertex *v)
 	return j;
 }
 
-/* The job stands at its own place, and no child stands before it. */
+/* Puts the job, which has no child, at its own place. */
 static void
-go_home(struct job *j)
+use_own_key(struct job *j)
 {
-	j->key = j->home;
+	j->key = j->own_key;
 	j->low = j->base = j->key - 1;
 }
 
-/* Gives the job the place behind all others. */
+/* Gives the job a new place, behind all others. */
 static void
-go_behind(struct job *j)
+move_to_end(struct job *j)
 {
-	j->home = ++q.events;
+	j->own_key = ++q.events;
 	j->since = NOW;
-	go_home(j);
+	use_own_key(j);
 }
 
-/* The vertex's job, made when there is none; NULL without memory. */
+/* Returns the job of the vertex, made if there is none; NULL without memory. */
 static struct job *
-job_get(const struct vertex *v)
+get_job(const struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = job_find(v);
+	struct job *j = find_job(v);
 
 	if (j != NULL)
 		return j;
@@ -187,43 +190,44 @@ job_get(const struct vertex *v)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
-	j->home = v->msg->loaded;
+	j->own_key = v->msg->loaded;
 	j->since = v->msg->queued;
-	go_home(j);
+	use_own_key(j);
 	if (v->tries > 0)
-		go_behind(j);
+		move_to_end(j);
 	j->next = v->msg->jobs;
 	v->msg->jobs = j;
 	r->njobs++;
 	return j;
 }
 
-/* Recipients that are still to be given. */
+/* Returns the number of READY recipients of the job. */
 static long
 rcpts_left(const struct job *j)
 {
-	return j->read - j->chosen;
+	return j->entered - j->chosen;
 }
 
-/* The result of the last search for a job that preempts is no longer valid. */
+/* Makes the result of the last search for a rival void. */
 static void
-forget_rival(struct ring *r)
+clear_rival(struct ring *r)
 {
 	r->judged = NULL;
 }
 
-/* Puts the job into the line, or takes it out. */
+/* Puts a job with offers into the line unless its message is at its share;
+ * takes other jobs out. */
 static void
-place_job(struct job *j)
+update_line(struct job *j)
 {
-	int stands = j->offer.n > 0 && j->share.pos == 0;
+	int in_line = j->offer.n > 0 && j->share.pos == 0;
 
-	if (stands != (j->place.pos != 0))
-		forget_rival(j->ring);
-	if (stands)
-		heap_set(&j->ring->jobs, &j->place, j->key);
+	if (in_line != (j->line.pos != 0))
+		clear_rival(j->ring);
+	if (in_line)
+		heap_set(&j->ring->jobs, &j->line, j->key);
 	else
-		heap_del(&j->ring->jobs, &j->place);
+		heap_del(&j->ring->jobs, &j->line);
 	if (j->offer.n == 0)
 		heap_del(&j->ring->shares, &j->share);
 }
@@ -231,9 +235,9 @@ place_job(struct job *j)
 /* ---- the tree of preemption ------------------------------------------ */
 
 /*
- * The job preempts no other any more.  Its parent gets back the slots that it
- * did not use, if that parent paid for it.  Its children become children of its
- * parent, if there is one, and keep their level.
+ * Ends the preemption by the job.  Its parent gets back the slots that the job
+ * did not use, if this parent has paid for the job.  Children of the job become
+ * children of its parent, if there is one, and keep their level.
  */
 static void
 end_preemption(struct job *b)
@@ -256,17 +260,17 @@ end_preemption(struct job *b)
 	b->parent = NULL;
 	b->level = 0;
 	b->used = 0;
-	go_home(b);
-	forget_rival(b->ring);
+	use_own_key(b);
+	clear_rival(b->ring);
 }
 
 static void
-job_free(struct job *j)
+free_job(struct job *j)
 {
 	struct job **p;
 
 	end_preemption(j);
-	heap_del(&j->ring->jobs, &j->place);
+	heap_del(&j->ring->jobs, &j->line);
 	heap_del(&j->ring->shares, &j->share);
 	for (p = &j->msg->jobs; *p != j; p = &(*p)->next)
 		;
@@ -275,15 +279,15 @@ job_free(struct job *j)
 	free(j);
 }
 
-/* Lets b preempt c: it gets the place before c, and c pays.  1; 0 if there are
- * no more places before c. */
+/* Lets b preempt c: b gets a place before c, and c pays.  Returns 0, or -1 if
+ * no place is left before c. */
 static int
-preempt(struct job *c, struct job *b)
+preempt_job(struct job *c, struct job *b)
 {
-	volatile double key = (c->low + c->key) / 2;	/* as in consider */
+	volatile double key = (c->low + c->key) / 2;	/* see score */
 
 	if (!(key > c->low && key < c->key))
-		return 0;
+		return -1;
 	end_preemption(b);
 	c->avail -= rcpts_left(b) * c->ring->conf->v.slotcost;
 	b->used = -rcpts_left(b);
@@ -292,16 +296,16 @@ preempt(struct job *c, struct job *b)
 	b->key = c->low = key;
 	b->parent = c;
 	PREPEND(c->child, b, sibling, back);
-	place_job(b);
-	forget_rival(c->ring);
-	return 1;
+	update_line(b);
+	clear_rival(c->ring);
+	return 0;
 }
 
 /* ---- which job may preempt ------------------------------------------- */
 
-/* The wait of the job for each of its recipients, seconds.  Some processors
- * calculate with more bits than a double keeps; storing the value makes equal
- * scores equal there, too. */
+/* Returns the seconds that the job has waited, divided by its recipients.  Some
+ * processors calculate with more bits than a double keeps; storing the value
+ * makes equal scores equal there, too. */
 static double
 score(const struct job *j)
 {
@@ -311,10 +315,10 @@ score(const struct job *j)
 	return stored;
 }
 
-/* Makes the job the rival of r->judged if it has the best score so far, and at
- * most so many recipients. */
+/* Makes the job the rival of ring->judged if it has the best score so far, and
+ * not more than most recipients. */
 static void
-consider(struct job *j, long most)
+update_rival(struct job *j, long most)
 {
 	struct ring *r = j->ring;
 	long left = rcpts_left(j);
@@ -328,14 +332,14 @@ consider(struct job *j, long most)
 }
 
 /*
- * Walks the heap, roughly in the order of places.  Jobs behind one that
- * preempts no other are younger, so none of them can score more than the wait
- * of that one for a single recipient; where this is not enough the walk ends.
- * Messages loaded at a start are not in the order of age; so the best of them
- * may be missed.
+ * Searches the heap from its element i on, roughly in the order of places, for
+ * the best rival of ring->judged.  Jobs behind a job of level 0 are younger, so
+ * the highest score of any of them is the wait of that job; the search ends
+ * where this is not enough.  Messages loaded at a start are not in the order of
+ * age, so the search may miss the best of them.
  */
 static void
-search(struct ring *r, unsigned i, long most)
+search_rival(struct ring *r, unsigned i, long most)
 {
 	const struct heap *h = &r->jobs;
 	unsigned a = 2 * i + 1, b = a + 1, first;
@@ -343,21 +347,21 @@ search(struct ring *r, unsigned i, long most)
 
 	if (i >= h->n)
 		return;
-	j = OWNER(struct job, place, h->v[i].timer);
+	j = OWNER(struct job, line, h->v[i].timer);
 	if (r->rival != NULL && j->level == 0 && j->key > r->rival->key &&
 	    (r->judged_at - j->since + 1) <= score(r->rival))
 		return;
-	consider(j, most);
+	update_rival(j, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
-	search(r, first, most);
-	search(r, a + b - first, most);
+	search_rival(r, first, most);
+	search_rival(r, a + b - first, most);
 }
 
-/* The best of the jobs that need fewer slots than c has earned and can still
- * earn, or NULL.  That sum does not change while c gives recipients; so a
- * result of NULL is kept until another job changes. */
+/* Returns the best of the jobs that need fewer slots than c has earned and can
+ * still earn, or NULL.  This sum does not change while c gives recipients, so
+ * the result NULL is valid until another job changes. */
 static struct job *
-candidate(struct job *c)
+best_rival(struct job *c)
 {
 	struct ring *r = c->ring;
 	long mono = NOW, most;
@@ -367,13 +371,13 @@ candidate(struct job *c)
 	r->judged = c;
 	r->judged_at = mono;
 	r->rival = NULL;
-	most = (c->read - c->chosen + c->avail - 1) / r->conf->v.slotcost;
+	most = (c->entered - c->chosen + c->avail - 1) / r->conf->v.slotcost;
 	if (most > 0)
-		search(r, 0, most);
+		search_rival(r, 0, most);
 	return r->rival;
 }
 
-/* Has c earned enough for b by now? */
+/* Returns 1 if the slots of c are enough for b. */
 static int
 can_pay(const struct job *c, const struct job *b)
 {
@@ -385,9 +389,10 @@ can_pay(const struct job *c, const struct job *b)
 
 /* ---- giving ---------------------------------------------------------- */
 
-/* Sets whether the thread may take agents; more vertices of it are on offer. */
+/* Sets whether the thread may take agents, and counts more vertices that it has
+ * on offer; keeps nopen of its ring right. */
 static void
-set_open(struct thread *t, int open, int more)
+update_open(struct thread *t, int open, int more)
 {
 	int was = t->open && t->noffer > 0;
 
@@ -397,70 +402,72 @@ set_open(struct thread *t, int open, int more)
 }
 
 static double
-key_of(const struct vertex *v)
+vertex_key(const struct vertex *v)
 {
-	const struct job *j = job_find(v);
+	const struct job *j = find_job(v);
 
 	return j != NULL ? j->key : v->msg->loaded;
 }
 
-/* Puts the vertex on the list of its thread.  A vertex that was on offer stands
- * before all others, so its place is near the beginning; if its place is
- * neither there nor at the end, order_sort_thread has to sort the list. */
+/* Puts the vertex on the list of its thread, in the order of keys.  A vertex
+ * that was on offer belongs near the beginning.  A vertex that belongs neither
+ * there nor at the end is appended, and order_sort_thread sorts the list. */
 static void
-wait_in_thread(struct vertex *v)
+list_in_thread(struct vertex *v)
 {
 	struct list *l = &v->thread->ready;
 	struct vertex *at = l->head;
-	double key = key_of(v);
+	double key = vertex_key(v);
 	int i;
 
-	if (at == NULL || key_of(at->prev) < key) {
+	if (at == NULL || vertex_key(at->prev) < key) {
 		list_append(l, v);
 		return;
 	}
 	for (i = 0; i < LOOK; i++, at = at->next)
-		if (key <= key_of(at)) {
-			list_put(l, v, at);
+		if (key <= vertex_key(at)) {
+			list_insert(l, v, at);
 			return;
 		}
 	v->thread->fresh++;
 	list_append(l, v);
 }
 
+/* Takes the vertex off the list of its job. */
 static void
-withdraw(struct job *j, struct vertex *v)
+end_offer(struct job *j, struct vertex *v)
 {
 	list_remove(&j->offer, v);
 	v->offered = 0;
-	set_open(v->thread, v->thread->open, -1);
-	place_job(j);
+	update_open(v->thread, v->thread->open, -1);
+	update_line(j);
 }
 
-/* The next vertex of the job whose thread may take an agent; those before it go
- * to the lists of their threads.  NULL: there is none, and the job has left the
- * line; or its host has died since it took its place, and it goes behind. */
+/* Returns the next vertex of the job whose thread may take an agent; vertices
+ * before it go to the lists of their threads.  Returns NULL if there is none,
+ * and the job has left the line; or if the host has died since the job got its
+ * place, and the job has moved to the end. */
 static struct vertex *
-open_vertex(struct job *j)
+next_open_vertex(struct job *j)
 {
 	struct vertex *v;
 
 	while ((v = j->offer.head) != NULL && !v->thread->open) {
-		withdraw(j, v);
-		wait_in_thread(v);
+		end_offer(j, v);
+		list_in_thread(v);
 	}
-	if (v == NULL || j->home > v->thread->died || j->parent != NULL ||
+	if (v == NULL || j->own_key > v->thread->died || j->parent != NULL ||
 	    j->child != NULL || rcpts_left(j) != (long)v->counted)
 		return v;
-	go_behind(j);
-	place_job(j);
-	forget_rival(j->ring);
+	move_to_end(j);
+	update_line(j);
+	clear_rival(j->ring);
 	return NULL;
 }
 
-/* The vertex of a job that preempts c now, or NULL. */
+/* Returns a vertex of the job that preempts c now, or NULL. */
 static struct vertex *
-preempting(struct job *c)
+preempting_vertex(struct job *c)
 {
 	const struct setting *s = &c->ring->conf->v;
 	struct vertex *v;
@@ -469,23 +476,24 @@ preempting(struct job *c)
 	if (s->slotcost < 2 || c->avail <= 0 ||
 	    rcpts_left(c) + c->chosen <= s->minslots * s->slotcost)
 		return NULL;
-	while ((b = candidate(c)) != NULL) {
-		v = open_vertex(b);
-		if (v != NULL)	/* else another may be the best */
-			return can_pay(c, b) && preempt(c, b) ? v : NULL;
+	while ((b = best_rival(c)) != NULL) {
+		v = next_open_vertex(b);
+		if (v != NULL)	/* else another job may be the best */
+			return can_pay(c, b) && preempt_job(c, b) == 0 ? v :
+			    NULL;
 	}
 	return NULL;
 }
 
-/* Its job no longer counts it as READY. */
+/* The job of the vertex no longer counts it as READY. */
 void
 order_dequeue(struct vertex *v, int chosen)
 {
-	struct job *j = job_find(v);
+	struct job *j = find_job(v);
 	long n = v->counted;
 
 	if (v->offered)
-		withdraw(j, v);
+		end_offer(j, v);
 	else
 		list_remove(&v->thread->ready, v);
 	if (j == NULL)
@@ -496,23 +504,24 @@ order_dequeue(struct vertex *v, int chosen)
 		j->used += n;
 	}
 	if (!chosen || j->ring->judged != j)
-		forget_rival(j->ring);
+		clear_rival(j->ring);
 	v->counted = 0;
-	if (j->offer.n == 0 && j->read <= j->chosen)
-		job_free(j);
+	if (j->offer.n == 0 && j->entered <= j->chosen)
+		free_job(j);
 }
 
-/* Its job, which counts it as READY from now on; or NULL, without memory. */
+/* Counts the vertex as READY in its job.  Returns the job, or NULL without
+ * memory. */
 static struct job *
-count_vertex(struct vertex *v)
+count_in_job(struct vertex *v)
 {
-	struct job *j = job_get(v);
+	struct job *j = get_job(v);
 
 	if (j == NULL || v->counted > 0)
 		return j;
 	v->counted = v->left;
-	j->read += v->left;
-	forget_rival(j->ring);
+	j->entered += v->left;
+	clear_rival(j->ring);
 	return j;
 }
 
@@ -530,17 +539,17 @@ by_age(const void *a, const void *b)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_job_key(const void *a, const void *b)
 {
-	double m = key_of(*(struct vertex *const *)a);
-	double o = key_of(*(struct vertex *const *)b);
+	double m = vertex_key(*(struct vertex *const *)a);
+	double o = vertex_key(*(struct vertex *const *)b);
 
 	return m < o ? -1 : m > o;
 }
 
 /*
- * Costs O(n log n) at most, and runs when an eighth of the list or more is new,
- * so it is O(log n) a vertex; a small thread is always sorted.
+ * Costs O(n log n) at most, and sorts when an eighth of the list or more is
+ * new, so O(log n) for a vertex.  A small thread is always sorted.
  */
 void
 order_sort_thread(struct thread *t)
@@ -561,7 +570,7 @@ order_sort_thread(struct thread *t)
 		a[j] = v;
 	}
 	if (!is_random)
-		qsort(a, n, sizeof(*a), is_preempt(t->ring) ? by_place :
+		qsort(a, n, sizeof(*a), is_preemptive(t->ring) ? by_job_key :
 		    by_age);
 	memset(&t->ready, 0, sizeof(t->ready));
 	for (i = 0; i < n; i++)
@@ -575,46 +584,41 @@ order_sort_thread(struct thread *t)
 void
 order_enqueue(struct thread *t, struct vertex *v)
 {
-	if (is_preempt(t->ring)) {
-		count_vertex(v);
-		wait_in_thread(v);
+	if (is_preemptive(t->ring)) {
+		count_in_job(v);
+		list_in_thread(v);
 	} else {
 		list_append(&t->ready, v);
 		t->fresh++;
 	}
 }
 
-/* How many vertices of a thread are offered, if it may take agents.  With jobs
- * ahead, only as many as new agents may come: the next ones are jobs ahead. */
-static unsigned
-offers_wanted(const struct thread *t)
+/* Offers the next vertices of a thread that may take agents.  With jobs ahead,
+ * each vertex on offer is for a new agent; the others are for jobs ahead. */
+static void
+offer_vertices(struct thread *t, int open)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long room = fb_agents_left(t, t->nta);
-
-	return s->overfeed + s->backlog > 0 && room < LOOK ? room : LOOK;
-}
-
-static void
-offer(struct thread *t, int open)
-{
 	struct vertex *v;
 	struct job *j;
-	unsigned n = open ? offers_wanted(t) : 0;
+	unsigned n = open ? LOOK : 0;
 
-	set_open(t, open, 0);
+	update_open(t, open, 0);
+	if (open && s->overfeed + s->backlog > 0 &&
+	    fb_agents_left(t, t->nta) < LOOK)
+		n = fb_agents_left(t, t->nta);
 	if (t->noffer >= n)
 		return;
 	order_sort_thread(t);
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
-		j = count_vertex(v);
+		j = count_in_job(v);
 		if (j == NULL)
-			return;		/* another time */
+			return;		/* the next change offers it */
 		list_remove(&t->ready, v);
 		v->offered = 1;
 		list_append(&j->offer, v);
-		set_open(t, open, 1);
-		place_job(j);
+		update_open(t, open, 1);
+		update_line(j);
 	}
 }
 
@@ -623,8 +627,8 @@ order_set_open(struct thread *t, int open)
 {
 	struct ring *r = t->ring;
 
-	if (is_preempt(r)) {
-		offer(t, open);
+	if (is_preemptive(r)) {
+		offer_vertices(t, open);
 	} else if (!open || t->ready.n == 0) {
 		heap_del(&r->ready, &t->turn);
 	} else if (t->turn.pos == 0) {
@@ -632,19 +636,20 @@ order_set_open(struct thread *t, int open)
 	}
 }
 
+/* order_next_vertex for the preemptive order. */
 static struct vertex *
-next_by_job(struct ring *r)
+next_of_jobs(struct ring *r)
 {
 	struct vertex *v, *other;
 	struct timer *t;
 	struct job *j;
 
 	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
-		j = OWNER(struct job, place, t);
-		v = open_vertex(j);
+		j = OWNER(struct job, line, t);
+		v = next_open_vertex(j);
 		if (v == NULL)
 			continue;
-		other = preempting(j);
+		other = preempting_vertex(j);
 		return other != NULL ? other : v;
 	}
 	return NULL;
@@ -656,8 +661,8 @@ order_next_vertex(struct ring *r)
 	struct timer *first = heap_first(&r->ready);
 	struct thread *t;
 
-	if (is_preempt(r))
-		return next_by_job(r);
+	if (is_preemptive(r))
+		return next_of_jobs(r);
 	if (first == NULL)
 		return NULL;
 	/* seed 22.1: with $host, at random from the current choices */
@@ -684,7 +689,7 @@ int
 order_block_vertex(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = job_get(v);
+	struct job *j = get_job(v);
 
 	if (j == NULL)
 		return -1;
@@ -692,20 +697,20 @@ order_block_vertex(struct vertex *v)
 		list_remove(&v->thread->ready, v);
 		list_append(&j->offer, v);
 		v->offered = 1;
-		set_open(v->thread, v->thread->open, 1);
+		update_open(v->thread, v->thread->open, 1);
 	}
 	heap_set(&r->shares, &j->share, j->msg->nfed);
-	place_job(j);
+	update_line(j);
 	return 0;
 }
 
 int
 order_is_blocked(const struct vertex *v)
 {
-	const struct job *j = job_find(v);
+	const struct job *j = find_job(v);
 
 	return j != NULL && j->share.pos != 0 &&
-	    (v->offered || is_preempt(j->ring));
+	    (v->offered || is_preemptive(j->ring));
 }
 
 struct vertex *
@@ -721,15 +726,15 @@ order_unblock_job(struct ring *r, long nfree)
 	if (!order_is_below_share(j->msg, nfree))
 		return NULL;
 	v = j->offer.head;
-	if (is_preempt(r)) {
+	if (is_preemptive(r)) {
 		heap_del(&r->shares, &j->share);
-		place_job(j);
+		update_line(j);
 		return v;
 	}
-	withdraw(j, v);
-	list_put(&v->thread->ready, v, v->thread->ready.head);
+	end_offer(j, v);
+	list_insert(&v->thread->ready, v, v->thread->ready.head);
 	if (j->offer.n == 0)
-		job_free(j);
+		free_job(j);
 	return v;
 }
 
@@ -752,9 +757,9 @@ order_free_jobs(struct message *m)
 
 	while ((j = m->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
-			withdraw(j, v);
+			end_offer(j, v);
 			list_append(&v->thread->ready, v);
 		}
-		job_free(j);
+		free_job(j);
 	}
 }

@@ -58,7 +58,8 @@
 
 struct queue q;
 
-static struct thread *maybe_empty;	/* linked by swept */
+static struct thread *to_sweep;	/* threads that may be empty, linked by
+					 * swept */
 
 void
 reason_copy(char **slot, const char *s)
@@ -69,17 +70,17 @@ reason_copy(char **slot, const char *s)
 		return;
 	copy = mem_dup(s);
 	if (copy == NULL)
-		return;		/* the old words must do */
+		return;		/* the former reason stays */
 	free(*slot);
 	*slot = copy;
 }
 
 /* ---- rings ----------------------------------------------------------- */
 
-/* The ring for an address, with room for one more thread; NULL without
+/* Returns the ring for an address, with room for one more thread; NULL without
  * memory. */
 static struct ring *
-ring_for(struct chan *chan, const char *host)
+get_ring(struct chan *chan, const char *host)
 {
 	struct conf *conf = cf_match(q.config, chan->name, host);
 	struct ring *r = q.rings;
@@ -105,7 +106,7 @@ ring_for(struct chan *chan, const char *host)
 }
 
 static void
-unref(struct config *c)
+release_config(struct config *c)
 {
 	if (c != NULL && --c->refs == 0)
 		cf_free(c);
@@ -124,7 +125,7 @@ sweep_rings(void)
 			continue;
 		}
 		*p = r->next;
-		unref(r->conf->config);
+		release_config(r->conf->config);
 		free(r->trouble);
 		free(r->ready.v);
 		free(r->jobs.v);
@@ -173,7 +174,7 @@ th_lookup(const struct chan *chan, const char *host, unsigned box)
 	return NULL;
 }
 
-/* A new one, on no list; NULL without memory. */
+/* Returns a new thread, on no list; NULL without memory. */
 static struct thread *
 new_thread(struct chan *chan, const char *host, unsigned box)
 {
@@ -190,9 +191,9 @@ new_thread(struct chan *chan, const char *host, unsigned box)
 	return t;
 }
 
-/* Frees one that is unused. */
+/* Frees an unused thread. */
 static void
-forget(struct thread *t)
+free_unused(struct thread *t)
 {
 	REMOVE(q.unused, t, next, prev);
 	heap_del(&q.due_threads, &t->due);
@@ -203,6 +204,7 @@ forget(struct thread *t)
 
 /* ---- threads --------------------------------------------------------- */
 
+/* Returns 1 if -p does not exclude the address. */
 static int
 is_picked(const char *channel, const char *host)
 {
@@ -224,28 +226,29 @@ set_ring(struct thread *t, struct ring *r)
 	    &r->conf->box : &r->conf->local;
 }
 
-/* Has the thread neither vertices nor agents? */
+/* Returns 1 if the thread has neither vertices nor agents. */
 static int
 is_empty(const struct thread *t)
 {
 	return th_nready(t) + t->wait.n + t->nheld + t->nref == 0;
 }
 
-/* Only the sweep takes a thread out of use, so pointers to it are good until
- * the end of the pass. */
+/* Leaves an empty thread to the sweep, which alone takes threads out of use:
+ * pointers to them are valid until the end of the pass. */
 static void
 sweep_if_empty(struct thread *t)
 {
 	if (t->listed || !is_empty(t))
 		return;
 	t->listed = 1;
-	t->swept = maybe_empty;
-	maybe_empty = t;
+	t->swept = to_sweep;
+	to_sweep = t;
 }
 
-/* Its dead time ends, if it is over or cohorts are not counted. */
+/* Ends the dead time of the thread if it is over, or if the clause has no
+ * cohorts. */
 static void
-lift_due(struct thread *t)
+revive_if_due(struct thread *t)
 {
 	if (now.mono >= t->until || t->fb->cohorts == 0)
 		fb_revive(t);
@@ -259,7 +262,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 
 	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
-	r = ring_for(chan, host);
+	r = get_ring(chan, host);
 	if (r == NULL || heap_reserve(&q.due_threads, q.dests.n + 1) < 0)
 		return NULL;
 	if (t != NULL)
@@ -271,7 +274,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	t->held = held_match_address(chan->name, host);
 	t->woken = -NEVER;
 	t->triggered = 0;
-	lift_due(t);
+	revive_if_due(t);
 	PREPEND(q.all, t, next, prev);
 	q.nthreads++;
 	sweep_if_empty(t);
@@ -291,10 +294,10 @@ th_is_matched(const struct thread *t, char *const *patterns)
 
 /* ---- turns ----------------------------------------------------------- */
 
-/* Why no vertex of the thread may go; of several causes the one that an
+/* Returns why no vertex of the thread can go; of several causes the one that an
  * operator has to end first. */
 static enum why
-thread_why(const struct thread *t)
+why_blocked(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 
@@ -314,7 +317,7 @@ th_why(const struct vertex *v, double *until)
 {
 	const struct thread *t = v->thread;
 	enum why why = v->state == V_FED ? WHY_FED : v->msg->held ?
-	    WHY_HELD_MESSAGE : thread_why(t);
+	    WHY_HELD_MESSAGE : why_blocked(t);
 	double dead = t->ring->dead;
 
 	*until = v->state == V_WAIT ? v->wakeup : 0;
@@ -328,20 +331,21 @@ th_why(const struct vertex *v, double *until)
 	    WHY_NO_AGENT : WHY_NOT;
 }
 
-/* Does its host take one more agent than the n that the thread has? */
+/* Returns 1 if the thread may have an agent beside n others, by its window and
+ * rate. */
 static int
-has_room(const struct thread *t, unsigned n)
+can_add_agent(const struct thread *t, unsigned n)
 {
 	return fb_agents_left(t, n) > 0 && fb_rate_wait(t) <= 0;
 }
 
-/* May the thread, which has READY vertices, take another agent? */
+/* Returns 1 if the thread, which has READY vertices, may take another agent. */
 static int
 is_open(const struct thread *t)
 {
 	const struct conf *f = t->ring->conf;
 
-	if (!has_room(t, t->nta) || thread_why(t) != WHY_NOT)
+	if (!can_add_agent(t, t->nta) || why_blocked(t) != WHY_NOT)
 		return 0;
 	/* a bound thread with maxring agents at work would only keep other
 	 * threads from their turns */
@@ -364,14 +368,14 @@ update_turn(struct thread *t)
 	int open = th_nready(t) > 0 && is_open(t);
 
 	if (th_nready(t) == 0)
-		t->triggered = 0;	/* its run is over */
+		t->triggered = 0;	/* the triggered run is over */
 	if (open || t->open || t->turn.pos != 0)
 		order_set_open(t, open);
 }
 
 /* ---- waiting and waking ---------------------------------------------- */
 
-/* Appends the vertex as READY. */
+/* Makes the vertex, which is on no list, READY. */
 static void
 make_ready(struct thread *t, struct vertex *v)
 {
@@ -393,7 +397,7 @@ update_timer(struct thread *t)
 		when = s->queueonly && !t->triggered ? 0 : t->until;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
-	if (t->fb->rate.n > 0 && th_nready(t) > 0 && thread_why(t) == WHY_NOT)
+	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NOT)
 		rate = fb_rate_wait(t);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
@@ -411,10 +415,11 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
-/* mono; when the vertex in WAIT is READY: not again in the run that deferred
- * it, for an interval at most, but for a retryat. */
+/* Returns when a vertex in WAIT becomes READY, mono: at its wakeup.  A vertex
+ * without a retryat waits for the end of the run that deferred it as well, but
+ * for one interval at most. */
 static double
-due_at(const struct thread *t, const struct vertex *v)
+wakeup_time(const struct thread *t, const struct vertex *v)
 {
 	double again = v->tried + t->ring->conf->v.interval;
 
@@ -422,15 +427,16 @@ due_at(const struct thread *t, const struct vertex *v)
 	    again > v->wakeup ? again : v->wakeup;
 }
 
-enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
+enum wake { WAKE_ALL,	/* all, and the dead time ends */
+	    WAKE_DUE,	/* those whose time has come */
+	    WAKE_HOST,	/* those that were deferred because of the host */
+	    WAKE_OLD };	/* those that were deferred before this run */
 
-/* Makes vertices in WAIT READY: all, which also ends the dead time; those that
- * are due; those that were deferred because of the host; or those that were
- * deferred before this run.  WAKE_HOST leaves vertices with a retryat, and
- * those that were deferred for the address: else good reports on one could wake
- * another without end. */
+/* Makes vertices in WAIT READY.  WAKE_HOST leaves vertices with a retryat, and
+ * those that were deferred because of their address: otherwise good reports on
+ * two vertices could wake each other without end. */
 static void
-wake(struct thread *t, enum wake what)
+wake_vertices(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
 	double due;
@@ -440,7 +446,7 @@ wake(struct thread *t, enum wake what)
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
-		due = due_at(t, v);
+		due = wakeup_time(t, v);
 		if (what == WAKE_ALL ||
 		    (what == WAKE_DUE && due <= now.mono) ||
 		    (what == WAKE_OLD && v->tried < t->run) ||
@@ -457,36 +463,36 @@ void
 th_run_timer(struct thread *t)
 {
 	if (t->ring == NULL) {
-		forget(t);
+		free_unused(t);
 		return;
 	}
-	lift_due(t);
+	revive_if_due(t);
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
-		wake(t, WAKE_DUE);
+		wake_vertices(t, WAKE_DUE);
 	th_update(t);
 }
 
-/* Makes the vertices of the thread due: 1, or 0 if it has none that wait. */
+/* Makes the vertices of the thread due.  Returns 1, or 0 if none waits. */
 static int
-trigger(struct thread *t)
+trigger_thread(struct thread *t)
 {
 	if (t->ring == NULL) {
 		if (t->until > now.mono)
-			t->until = now.mono;	/* th_get will see */
+			t->until = now.mono;	/* th_get revives it */
 		return 0;
 	}
 	/* failure, success and delay may be names of hosts, too */
 	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
 		return 0;
 	t->triggered = 1;
-	/* what this run deferred is not to be tried again by it */
-	wake(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
+	/* the present run does not try again what it has deferred */
+	wake_vertices(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
 	th_update(t);
 	return 1;
 }
 
-/* A thread is found by its channel and host, a mailbox only in the list. */
+/* Only threads of mailboxes are not found by channel and host. */
 void
 th_trigger_host(const char *host)
 {
@@ -496,10 +502,10 @@ th_trigger_host(const char *host)
 
 	for (c = q.chans; c != NULL; c = c->next)
 		if ((t = th_lookup(c, host, 0)) != NULL)
-			n += trigger(t);
+			n += trigger_thread(t);
 	for (t = strcmp(host, "-") == 0 ? q.all : NULL; t != NULL; t = t->next)
 		if (t->box != 0)
-			n += trigger(t);
+			n += trigger_thread(t);
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
@@ -545,7 +551,7 @@ th_flush(struct thread *t, struct vertex *one)
 	t->ring->dead = 0;
 	fb_revive(t);
 	if (one == NULL)
-		wake(t, WAKE_ALL);
+		wake_vertices(t, WAKE_ALL);
 	else
 		th_requeue(one, 0, 0);
 	th_update(t);
@@ -560,13 +566,13 @@ th_update_hold(struct thread *t)
 	t->held = held_match_address(t->chan->name, t->host);
 	ended = was != NULL && t->held == NULL;
 	if (ended)
-		wake(t, WAKE_ALL);	/* a release tries at once */
+		wake_vertices(t, WAKE_ALL);	/* a release tries at once */
 	th_update(t);
 	return ended;
 }
 
-/* A dead host keeps its time: several agents that could not be started are one
- * step in its retry list. */
+/* The dead time of a dead host stays as it is: several failed starts are one
+ * entry of the retry list. */
 void
 th_sleep(struct thread *t)
 {
@@ -590,11 +596,12 @@ th_sleep(struct thread *t)
 	th_update(t);
 }
 
-/* The host has answered.  Vertices that were deferred because of it are tried
- * now if it was dead; if not, once an interval at most, and only when none is
- * READY, so that a host that answers only sometimes is not overloaded. */
+/* Counts a good report.  Vertices that were deferred because of the host are
+ * tried now if the host was dead; if not, once an interval at most, and only
+ * when no vertex is READY, so that a host that answers only sometimes is not
+ * overloaded. */
 static void
-heard_good(struct thread *t)
+note_answer(struct thread *t)
 {
 	int was_dead = t->window == 0;
 
@@ -606,7 +613,7 @@ heard_good(struct thread *t)
 	    th_nready(t) == 0 && t->wait.n > 0 &&
 	    now.mono - t->woken >= t->ring->conf->v.interval)) {
 		t->woken = now.mono;
-		wake(t, WAKE_HOST);
+		wake_vertices(t, WAKE_HOST);
 	}
 }
 
@@ -619,7 +626,7 @@ th_report_host(struct thread *t, int host)
 	if (host & HOST_BAD)
 		fb_report_bad(t, host & HOST_ALL);
 	else if (host & HOST_GOOD)
-		heard_good(t);
+		note_answer(t);
 	q.unsaved |= t->window != was ? CHANGES : USES;
 	died = was > 0 && t->window == 0;
 	if (died)
@@ -636,10 +643,11 @@ th_report_host(struct thread *t, int host)
 
 /* ---- agents come and go ---------------------------------------------- */
 
-/* nta counts an agent from here to th_detach_agent, nstart until its first
- * #hungry, nref until it joins another thread or is gone. */
+/* Lets the agent work on the thread.  nta counts it until th_detach_agent,
+ * nstart until its first #hungry, nref until it works on another thread or is
+ * gone. */
 static void
-join(struct ta *ta, struct thread *t)
+attach_agent(struct ta *ta, struct thread *t)
 {
 	if (ta->thread != t) {
 		if (ta->thread != NULL) {
@@ -654,7 +662,7 @@ join(struct ta *ta, struct thread *t)
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
-	if (th_is_local(t))	/* its next turn is after other mailboxes */
+	if (th_is_local(t))	/* other mailboxes have their turns first */
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart += !ta->started;
@@ -670,7 +678,7 @@ th_detach_agent(struct ta *ta)
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nstart -= !ta->started;
-	/* the end of the run: what it deferred may be due */
+	/* what the run has deferred may be due at its end */
 	if (--t->nta == 0 && t->soonest > NOW + 1)
 		t->soonest = NOW + 1;
 }
@@ -682,12 +690,13 @@ th_agent_started(struct ta *ta)
 
 	ta->started = 1;
 	t->nstart--;
-	if (t->fb->rate.n > 0)	/* its first delivery begins now */
+	if (t->fb->rate.n > 0)	/* the first delivery begins now */
 		t->slot = now.mono;
 	th_update(t);
 }
 
-/* Is it dsn/failure or dsn/success, not dsn/delay?  1 or 0. */
+/* Returns 1 for the threads dsn/failure and dsn/success, 0 for dsn/delay and
+ * all others. */
 static unsigned
 is_last_dsn(const struct thread *t)
 {
@@ -700,7 +709,7 @@ th_feed(struct ta *ta, struct vertex *v)
 	struct thread *t = v->thread;
 
 	if (!ta->working)
-		join(ta, t);
+		attach_agent(ta, t);
 	order_dequeue(v, 1);
 	order_count_agents(v->msg, 1);
 	v->state = V_FED;
@@ -726,7 +735,7 @@ th_next_job(const struct ta *ta)
 
 	/* vertices on offer go before those on the list */
 	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
-	    thread_why(t) != WHY_NOT || !has_room(t, t->nta - 1))
+	    why_blocked(t) != WHY_NOT || !can_add_agent(t, t->nta - 1))
 		return NULL;
 	return t->ready.head;
 }
@@ -747,47 +756,41 @@ th_unfeed(struct vertex *v)
 
 /* ---- reload and sweep ------------------------------------------------ */
 
-/* No vertex waits beyond most, mono, the end of the longest wait of the new
- * clause; but a retryat stays.  The pause of a sender is over: the agent dsn,
- * which keeps it, ends with the old ring. */
+/* Moves a thread to another ring.  No dead time and no vertex without a retryat
+ * lasts beyond the longest wait of the new clause.  The pause of a sender ends:
+ * the agent dsn, which keeps the pause, ends with the old ring. */
 static void
-move_waiting(struct vertex *v, double most)
+change_ring(struct thread *t, struct ring *r)
 {
-	for (; v != NULL; v = v->next) {
-		if (th_is_dsn(v->thread)) {
+	double most = now.mono + retry_longest_wait(&r->conf->v);
+	struct vertex *v;
+
+	order_set_open(t, 0);
+	t->ring->nthreads--;
+	set_ring(t, r);
+	revive_if_due(t);
+	if (t->until > most)
+		t->until = most;
+	for (v = t->wait.head; v != NULL; v = v->next) {
+		if (th_is_dsn(t)) {
 			v->dated = 0;
 			v->wakeup = NOW;
 		}
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = most;
 	}
-}
-
-/* Puts a thread under another ring. */
-static void
-thread_move(struct thread *t, struct ring *r)
-{
-	double most = now.mono + retry_longest_wait(&r->conf->v);
-
-	order_set_open(t, 0);
-	t->ring->nthreads--;
-	set_ring(t, r);
-	lift_due(t);
-	if (t->until > most)
-		t->until = most;
-	move_waiting(t->wait.head, most);
-	t->soonest = now.mono;	/* th_run_timer computes it */
+	t->soonest = now.mono;	/* th_run_timer sets the right time */
 	t->retry_index = 0;
 }
 
 #define RING_AGAIN	30	/* seconds */
 
-/* mono; the next try for threads that a reload left without a new ring; 0:
- * there are none. */
-static double stranded;
+/* mono; the next move of threads that a reload left in old rings, for lack of
+ * memory; 0: there are none. */
+static double move_again;
 
 /* Moves the threads of old rings to new ones.  All READY vertices become READY
- * again, as a job belongs to a ring. */
+ * anew, as their jobs belong to a ring. */
 static void
 move_threads(void)
 {
@@ -796,17 +799,17 @@ move_threads(void)
 	struct thread *t;
 	struct ring *r;
 
-	stranded = 0;
+	move_again = 0;
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_free_jobs(OWNER(struct message, link, l));
 	for (t = q.all; t != NULL; t = t->next) {
-		r = ring_is_old(t->ring) ? ring_for(t->chan, t->host) : t->ring;
+		r = ring_is_old(t->ring) ? get_ring(t->chan, t->host) : t->ring;
 		if (r == NULL) {
 			log_err("reload channel=%s host=%s no memory; its mail "
 			    "waits", t->chan->name, t->host);
-			stranded = now.mono + RING_AGAIN;
+			move_again = now.mono + RING_AGAIN;
 		} else if (r != t->ring) {
-			thread_move(t, r);
+			change_ring(t, r);
 		}
 		next = t->ready.head;
 		memset(&t->ready, 0, sizeof(t->ready));
@@ -823,16 +826,16 @@ void
 th_use_config(struct config *config)
 {
 	config->refs++;
-	unref(q.config);
+	release_config(q.config);
 	q.config = config;	/* all rings are old now */
 	move_threads();
 }
 
-/* The thread becomes unused.  It is not forgotten before its rate allows a
- * delivery, nor while it is dead; and at once after that, if it was dead only
- * by the file of another host. */
+/* Takes the thread out of use.  It is forgotten when its clause says so, but
+ * not before its rate allows a delivery, nor while it is dead; a thread that is
+ * dead by the file of another host, at the end of its dead time. */
 static void
-leave(struct thread *t)
+retire_thread(struct thread *t)
 {
 	double keep = t->used + t->ring->conf->v.forget;
 	double next = now.mono + fb_rate_wait(t);
@@ -849,12 +852,12 @@ leave(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* those that the file brings at the start, used before it, are not too
-	 * many; a coarse clock is still at 0 then */
+	/* a start keeps all threads of the file of destinations: they were used
+	 * before the start, mono 0 */
 	if (th_is_local(t))
-		forget(t);
+		free_unused(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
-		forget(q.unused);
+		free_unused(q.unused);
 }
 
 void
@@ -862,13 +865,13 @@ th_sweep(void)
 {
 	struct thread *t;
 
-	while ((t = maybe_empty) != NULL) {
-		maybe_empty = t->swept;
+	while ((t = to_sweep) != NULL) {
+		to_sweep = t->swept;
 		t->listed = 0;
 		if (is_empty(t))
-			leave(t);
+			retire_thread(t);
 	}
-	if (stranded != 0 && stranded <= now.mono)
+	if (move_again != 0 && move_again <= now.mono)
 		move_threads();
 	sweep_rings();
 }

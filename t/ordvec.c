@@ -438,7 +438,7 @@ show_jobs(char *s, size_t size)
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",
 		    i > 0 ? " " : "", js[i]->msg->link.hash, js[i]->avail,
-		    js[i]->used, js[i]->level, js[i]->read - js[i]->chosen);
+		    js[i]->used, js[i]->level, js[i]->entered - js[i]->chosen);
 }
 
 /* Is the line of jobs after this slot as the vector says?  1 when it does not
@@ -922,7 +922,7 @@ choices(long blocked, long picks)
 		g.id = i + 1;
 		arrive(&g, 1);
 	}
-	take(0, order_next_vertex(ring));	/* the host of all is busy now */
+	take(0, order_next_vertex(ring));	/* the host is busy now */
 	for (i = 0; i < picks; i++) {
 		g.id = blocked + i + 1;
 		host[0] = (char)('a' + i % 20);
