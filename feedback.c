@@ -53,10 +53,10 @@
  */
 #include "scheduler.h"
 
-#define SLOP	1e-9		/* more than the rounding errors of a sum of
-				 * steps, less than a step */
+#define SLOP	1e-9		/* between the rounding errors of a sum of
+				 * steps, and a step */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap */
-#define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
+#define LATE_LEAST	0.05	/* or by these seconds, but less than a gap */
 
 /* ---- the window -------------------------------------------------------- */
 
@@ -74,8 +74,9 @@ root(long n)
 	return x;
 }
 
+/* Returns the change of a sum by one report. */
 static double
-step(const struct fb_rule *r, long window)
+feedback_step(const struct fb_rule *r, long window)
 {
 	switch (r->form) {
 	case FB_WINDOW:
@@ -87,16 +88,18 @@ step(const struct fb_rule *r, long window)
 	}
 }
 
+/* Returns the window, but maxthr at most. */
 static long
-capped(const struct feedback *f, long window)
+cap_window(const struct feedback *f, long window)
 {
 	return f->limit > 0 && window > f->limit ? f->limit : window;
 }
 
+/* Returns the window of a new destination. */
 static long
-initial(const struct feedback *f)
+initial_window(const struct feedback *f)
 {
-	return capped(f, f->init > 0 ? f->init : 1);
+	return cap_window(f, f->init > 0 ? f->init : 1);
 }
 
 void
@@ -104,9 +107,10 @@ fb_revive(struct thread *d)
 {
 	if (d->window > 0)
 		return;
-	d->window = d->nta > 0 ? capped(d->fb, d->nta) : initial(d->fb);
+	d->window = d->nta > 0 ? cap_window(d->fb, d->nta) :
+	    initial_window(d->fb);
 	d->success = d->failure = d->cohorts = 0;
-	if (d->until > 0)	/* it was dead, and not just unknown */
+	if (d->until > 0)	/* dead, and not just new */
 		q.unsaved |= CHANGES;
 	d->until = 0;
 	d->by_other = 0;
@@ -124,17 +128,17 @@ fb_report_good(struct thread *d)
 	fb_revive(d);
 	if (was == 0)
 		return;
-	d->window = capped(f, was);
+	d->window = cap_window(f, was);
 	/* at the limit, or ahead of need, the window does not grow */
 	if ((f->limit <= 0 || d->window < f->limit) &&
-	    d->window < (long)d->nta + initial(f)) {
-		d->success += step(&f->pos, d->window);
+	    d->window < (long)d->nta + initial_window(f)) {
+		d->success += feedback_step(&f->pos, d->window);
 		while (d->success > 1 - SLOP) {
 			d->window++;
 			d->failure = 0;
 			d->success--;
 		}
-		d->window = capped(f, d->window);
+		d->window = cap_window(f, d->window);
 	}
 }
 
@@ -148,14 +152,14 @@ fb_report_bad(struct thread *d, int all)
 	d->used = d->bad = now.mono;
 	if (was == 0)
 		return;
-	d->window = capped(f, was);
+	d->window = cap_window(f, was);
 	d->cohorts += 1.0 / d->window;
 	if (f->cohorts > 0 && (d->cohorts > f->cohorts + SLOP ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
 		d->until = now.mono;
 	} else {
-		d->failure -= step(&f->neg, d->window);
+		d->failure -= feedback_step(&f->neg, d->window);
 		while (d->failure < -SLOP) {
 			d->window--;
 			d->failure++;
@@ -169,16 +173,16 @@ fb_report_bad(struct thread *d, int all)
 long
 fb_agents_left(const struct thread *d, long busy)
 {
-	long window = capped(d->fb, d->window);
+	long window = cap_window(d->fb, d->window);
 
 	return window > busy ? window - busy : 0;
 }
 
 /* ---- the rate ---------------------------------------------------------- */
 
-/* Seconds from one slot to the next, 0 without a rate. */
+/* Returns the seconds from one slot to the next, 0 without a rate. */
 static double
-gap(const struct feedback *f)
+slot_gap(const struct feedback *f)
 {
 	return f->rate.n > 0 ? (double)f->rate.per / f->rate.n : 0;
 }
@@ -186,7 +190,8 @@ gap(const struct feedback *f)
 double
 fb_rate_wait(const struct thread *d)
 {
-	double wait = d->fb->rate.n == 0 ? 0 : d->slot + gap(d->fb) - now.mono;
+	double wait = d->fb->rate.n == 0 ? 0 :
+	    d->slot + slot_gap(d->fb) - now.mono;
 
 	return wait > 0 ? wait : 0;
 }
@@ -194,7 +199,7 @@ fb_rate_wait(const struct thread *d)
 void
 fb_use_slot(struct thread *d)
 {
-	double space = gap(d->fb), late = space / LATE_SHARE;
+	double space = slot_gap(d->fb), late = space / LATE_SHARE;
 	double due = d->slot + space;
 
 	if (late < LATE_LEAST)
@@ -203,22 +208,22 @@ fb_use_slot(struct thread *d)
 	d->used = now.mono;
 }
 
-/* ---- how long something waits ---------------------------------------- */
+/* ---- retry times ------------------------------------------------------- */
 
-/* The wait for the factor at this place of the list, at least 1. */
+/* Returns the seconds for the factor at this index of the list, at least 1. */
 static long
-retry_factor(const struct setting *s, unsigned step)
+factor_wait(const struct setting *s, unsigned at)
 {
-	long f = s->retries.at[step];
+	long f = s->retries.at[at];
 
 	if (f == 0)
 		return 1;
 	return f > SPAN_MOST / s->interval ? SPAN_MOST : f * s->interval;
 }
 
-/* Moves a wait towards a multiple of the interval. */
+/* Returns the wait, moved towards a multiple of the interval. */
 static long
-align(const struct setting *s, long wait, unsigned tries, time_t wall)
+align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 {
 	long left = s->skew - (long)tries + 1, off, share;
 
@@ -226,7 +231,7 @@ align(const struct setting *s, long wait, unsigned tries, time_t wall)
 		return wait;
 	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
 	if (off > s->interval / 2)
-		off -= s->interval;	/* the next one is nearer */
+		off -= s->interval;	/* the next multiple is nearer */
 	if (left < 1)
 		left = 1;
 	share = (off < 0 ? -off + left - 1 : off + left - 1) / left;
@@ -235,17 +240,17 @@ align(const struct setting *s, long wait, unsigned tries, time_t wall)
 }
 
 long
-retry_next_wait(const struct setting *s, unsigned short *step, unsigned tries,
-    time_t wall)
+retry_next_wait(const struct setting *s, unsigned short *retry_index,
+    unsigned tries, time_t wall)
 {
-	unsigned at = *step < s->retries.n ? *step : 0;
-	long wait = retry_factor(s, at);
+	unsigned at = *retry_index < s->retries.n ? *retry_index : 0;
+	long wait = factor_wait(s, at);
 
-	*step = (at + 1 < (unsigned)s->retries.n ? at + 1 :
+	*retry_index = (at + 1 < (unsigned)s->retries.n ? at + 1 :
 	    rnd(s->retries.n));
 	if (s->retries.at[at] == 0)
 		return wait;
-	return align(s, wait, tries, wall);
+	return align_wait(s, wait, tries, wall);
 }
 
 long
@@ -256,7 +261,7 @@ retry_longest_wait(const struct setting *s)
 	for (i = 1; i < (unsigned)s->retries.n; i++)
 		if (s->retries.at[i] > s->retries.at[at])
 			at = i;
-	return retry_factor(s, at);
+	return factor_wait(s, at);
 }
 
 unsigned short
@@ -265,7 +270,7 @@ retry_index_at_age(const struct setting *s, long age)
 	long i, sum = 0;
 
 	for (i = 0; i < s->retries.n; i++) {
-		sum += retry_factor(s, i);
+		sum += factor_wait(s, i);
 		if (age < sum || sum >= SPAN_MOST)
 			return i;
 	}

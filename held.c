@@ -22,12 +22,12 @@
  */
 #include "scheduler.h"
 
-static char path[PATH_MAX_];	/* the file */
+static char path[PATH_MAX_];	/* the file of holds */
 
-/* The address of the pointer to the hold, or of the NULL at the end of the list
- * when there is none. */
+/* Returns the link that points to the hold, or the link at the end of the list
+ * if there is none. */
 static struct hold **
-find(int address, const char *text)
+find_link(int address, const char *text)
 {
 	struct hold **p;
 
@@ -40,10 +40,10 @@ find(int address, const char *text)
 	return p;
 }
 
-/* A new hold, not in the list yet; NULL if the pattern is wrong, or, with errno
- * ENOMEM, if there is no memory. */
+/* Returns a new hold, not in the list yet.  NULL: the pattern is wrong, or, with
+ * errno ENOMEM, there is no memory. */
 static struct hold *
-hold_new(int address, const char *text)
+new_hold(int address, const char *text)
 {
 	struct hold *h = mem_get(sizeof(*h) + strlen(text));
 
@@ -71,7 +71,8 @@ print_holds(FILE *f)
 	}
 }
 
-/* Is there no such message?  Not if its directory cannot be searched now. */
+/* Returns 1 if there is no such message, 0 also if the directories cannot be
+ * searched now. */
 static int
 is_gone(const char *base)
 {
@@ -81,9 +82,10 @@ is_gone(const char *base)
 	return spool_find_file(base, name) < 0 && errno == ENOENT;
 }
 
-/* Adds the hold of a line, or sets *dropped: 0, or -1 without memory. */
+/* Adds the hold of a line, or sets *dropped if its message is gone: 0, or -1
+ * without memory. */
 static int
-take_line(char *line, int *dropped)
+parse_hold(char *line, int *dropped)
 {
 	int address = strncmp(line, "address ", 8) == 0;
 	struct hold **p;
@@ -98,8 +100,8 @@ take_line(char *line, int *dropped)
 			*dropped = 1;
 			return 0;
 		}
-		p = find(address, line + 8);
-		if (*p != NULL || (*p = hold_new(address, line + 8)) != NULL)
+		p = find_link(address, line + 8);
+		if (*p != NULL || (*p = new_hold(address, line + 8)) != NULL)
 			return 0;
 		if (errno == ENOMEM)
 			return -1;
@@ -124,7 +126,7 @@ held_read_file(void)
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	bad = f == NULL;
 	while (!bad && fgets(line, sizeof(line), f) != NULL)
-		bad = take_line(line, &dropped) < 0;
+		bad = parse_hold(line, &dropped) < 0;
 	bad = bad || ferror(f);
 	if (bad)
 		log_err("holds file=%s %s; nothing is started", path,
@@ -145,7 +147,7 @@ held_match_address(const char *channel, const char *host)
 	char address[2 * WORD_MAX_];
 
 	if (h == NULL)
-		return NULL;	/* asked for each new thread */
+		return NULL;	/* the usual case is quick */
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
 	    !pat_match_address(h->patterns, address)))
@@ -156,7 +158,7 @@ held_match_address(const char *channel, const char *host)
 const struct hold *
 held_get(int address, const char *text)
 {
-	return *find(address, text);
+	return *find_link(address, text);
 }
 
 /* ---- changes --------------------------------------------------------- */
@@ -165,13 +167,13 @@ held_get(int address, const char *text)
 int
 held_set(int address, const char *text, int on)
 {
-	struct hold **p = find(address, text), *h = *p;
+	struct hold **p = find_link(address, text), *h = *p;
 	int bad;
 
 	if ((h != NULL) == on)
 		return 0;
 	if (on) {
-		h = hold_new(address, address ? text : name_base(text));
+		h = new_hold(address, address ? text : name_base(text));
 		if (h == NULL)
 			return -1;
 	}
@@ -179,7 +181,7 @@ held_set(int address, const char *text, int on)
 	bad = fd_replace(path, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
-	if (bad == on) {	/* it is not in the list any more */
+	if (bad == on) {	/* not in the list any more */
 		pat_free(h->patterns);
 		free(h);
 	}

@@ -60,8 +60,8 @@ msg_set_channel(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
-	unsigned round;		/* of reason_join, in which it was seen last */
-	char	s[48];		/* the text; it may be longer */
+	unsigned round;		/* number of its last reason_join */
+	char	s[48];		/* the text, which goes on behind the struct */
 };
 
 #define REASON(text) OWNER(struct reason, s, text)
@@ -70,8 +70,9 @@ static struct hash reasons;
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
 
+/* Returns the reason with this text, or NULL. */
 static struct reason *
-find(const char *s, unsigned hash)
+find_reason(const char *s, unsigned hash)
 {
 	struct hlink *l = hash_first(&reasons, hash);
 
@@ -80,10 +81,10 @@ find(const char *s, unsigned hash)
 	return l == NULL ? NULL : OWNER(struct reason, link, l);
 }
 
-/* Adds a text; unkept when there is no room for it.  After a reload there may
- * be more texts than PARAMreasons. */
+/* Returns a new text, or unkept if there is no room.  After a reload core may
+ * have more texts than PARAMreasons. */
 static struct reason *
-add(const char *s, unsigned hash)
+new_reason(const char *s, unsigned hash)
 {
 	struct reason *r;
 
@@ -95,8 +96,9 @@ add(const char *s, unsigned hash)
 	return r;
 }
 
+/* Takes the reason away from the recipient. */
 static void
-reason_free(struct rcpt *rcpt)
+free_reason(struct rcpt *rcpt)
 {
 	struct reason *r = rcpt->why == NULL ? NULL : REASON(rcpt->why);
 
@@ -107,8 +109,9 @@ reason_free(struct rcpt *rcpt)
 	free(r);
 }
 
+/* Sets the reason of the recipient: 0, or -1 if it is unkept. */
 static int
-reason_set(struct rcpt *rcpt, const char *text)
+set_reason(struct rcpt *rcpt, const char *text)
 {
 	char s[REASON_MOST + 1];
 	unsigned hash;
@@ -116,12 +119,12 @@ reason_set(struct rcpt *rcpt, const char *text)
 
 	text_fmt(s, sizeof(s), "%s", text);
 	hash = hash_text(s, 0);
-	r = find(s, hash);
+	r = find_reason(s, hash);
 	if (r != NULL)
 		r->refs++;
-	reason_free(rcpt);	/* this may make room */
+	free_reason(rcpt);	/* before new_reason needs the room */
 	if (r == NULL) {
-		r = add(s, hash);
+		r = new_reason(s, hash);
 		r->refs++;
 	}
 	rcpt->why = r->s;
@@ -168,10 +171,10 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* So many more recipients of the vertex are in core.  That of the channel dsn
- * counts nowhere. */
+/* Counts more recipients of the vertex in core; the one of a vertex of the
+ * channel dsn counts for the vertex alone. */
 static void
-count(struct vertex *v, int more)
+count_rcpts(struct vertex *v, int more)
 {
 	v->left += more;
 	if (more == 0 || th_is_dsn(v->thread))
@@ -186,14 +189,14 @@ void
 msg_finish_rcpt(struct vertex *v, struct rcpt *r, int state)
 {
 	r->state = state;
-	reason_free(r);
-	count(v, -1);
+	free_reason(r);
+	count_rcpts(v, -1);
 }
 
 void
 msg_end_vertex(struct vertex *v)
 {
-	count(v, -(int)v->left);
+	count_rcpts(v, -(int)v->left);
 	v->thread = NULL;
 	v->state = V_DONE;
 }
@@ -207,7 +210,7 @@ msg_free_vertex(struct vertex *v)
 	if (v->thread != NULL)
 		msg_end_vertex(v);
 	for (i = 0; i < v->nr; i++)
-		reason_free(&v->r[i]);
+		free_reason(&v->r[i]);
 	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);
@@ -253,7 +256,7 @@ msg_add_rcpt(struct vertex *v, unsigned long off)
 	memset(&r[n], 0, sizeof(*r));
 	r[n].off = off;
 	v->nr++;
-	count(v, 1);
+	count_rcpts(v, 1);
 	return 0;
 }
 
@@ -290,9 +293,10 @@ const char *
 msg_id(const struct message *m)
 {
 	static char words[4 * NAME_MAX_ + 100];
-	static unsigned long loaded;	/* that of the message in words, or 0 */
-	static struct spool_time at;	/* that of the message in words */
-	int err = errno;	/* that may be what is logged */
+	/* loaded and time of the message whose id is in words; 0: none */
+	static unsigned long loaded;
+	static struct spool_time at;
+	int err = errno;	/* the caller may log it */
 	struct text t;
 
 	if (loaded != 0 && m->loaded == loaded && m->time.s == at.s &&
@@ -306,17 +310,17 @@ msg_id(const struct message *m)
 	at = m->time;
 	if (spool_id(m->name, &at, NULL, words + t.len + 4,
 	    sizeof(words) - t.len - 4) < 0) {
-		words[t.len] = '\0';	/* its file is gone */
+		words[t.len] = '\0';	/* the message file is gone */
 		loaded = 0;
 	}
 	errno = err;
 	return words;
 }
 
-/* Adds " key=" and the address, escaped for the log: blanks, too, so that it is
- * one word there. */
+/* Adds " key=" and the address, escaped for the log with its blanks, so that it
+ * is one word there. */
 static void
-add_word(struct text *t, const char *key, const char *address)
+add_address(struct text *t, const char *key, const char *address)
 {
 	size_t n;
 
@@ -329,8 +333,8 @@ add_word(struct text *t, const char *key, const char *address)
 	t->clean = 0;
 }
 
-/* Words for the log on the recipient at off: relay, the other host, or NULL;
- * and with PARAMlogaddresses its address and ORCPT. */
+/* Returns words for the log on the recipient at off: the relay, unless NULL,
+ * and with PARAMlogaddresses the address and ORCPT. */
 static const char *
 who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
@@ -341,13 +345,13 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 
 	text_init(&t, words, sizeof(words));
 	if (relay != NULL)
-		add_word(&t, " relay=", relay);
+		add_address(&t, " relay=", relay);
 	if (c == NULL)
 		return words;
-	add_word(&t, " to=", c->user);
+	add_address(&t, " to=", c->user);
 	if (c->orcpt[0] != '\0' && (strncmp(c->orcpt, "rfc822;", 7) != 0 ||
 	    strcmp(c->orcpt + 7, c->user) != 0))
-		add_word(&t, " orcpt=", c->orcpt);
+		add_address(&t, " orcpt=", c->orcpt);
 	return words;
 }
 
@@ -359,8 +363,8 @@ msg_log_sender(const struct ctl *c)
 
 	text_init(&t, words, sizeof(words));
 	if (q.config->logaddresses) {
-		add_word(&t, " from=", c->from);
-		add_word(&t, " msgid=", c->msgid);
+		add_address(&t, " from=", c->from);
+		add_address(&t, " msgid=", c->msgid);
 	}
 	return words;
 }
@@ -368,7 +372,7 @@ msg_log_sender(const struct ctl *c)
 void
 msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 {
-	if (*reason == '\0' || reason_set(r, reason) == 0)
+	if (*reason == '\0' || set_reason(r, reason) == 0)
 		return;
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
 	    msg_id(v->msg), (unsigned long)r->off,
@@ -389,10 +393,10 @@ msg_open_statlog(void)
 	return -1;
 }
 
-/* This second in UTC, as 2026-11-22T09:10:11Z.  strftime would add 15 KB of
- * libc. */
+/* Returns this second in UTC, as 2026-11-22T09:10:11Z.  strftime would add
+ * 15 KB of libc. */
 static const char *
-utc(void)
+utc_stamp(void)
 {
 	static char stamp[24] = "-";
 	static time_t last;
@@ -406,10 +410,10 @@ utc(void)
 	return stamp;
 }
 
-/* One line of -l: spool id, seconds until transport/, seconds there, state,
- * channel/host, and the time. */
+/* Writes a line of -l: spool id, seconds from the arrival until transport/,
+ * seconds there, state, channel/host, and the time. */
 static void
-statistic(const struct vertex *v, const char *state)
+write_statistic(const struct vertex *v, const char *state)
 {
 	const struct message *m = v->msg;
 	char id[80], line[WORD_MAX_ * 2 + 200];
@@ -423,15 +427,15 @@ statistic(const struct vertex *v, const char *state)
 	    NOW - m->queued, state);
 	t.clean = 1;
 	text_add(&t, "%s/%s %s", v->thread->ring->chan->name, v->thread->host,
-	    utc());
+	    utc_stamp());
 	line[t.len++] = '\n';
 	fd_write(stat_fd, line, t.len);
 }
 
-/* The text of the agent dsn, without words to=ADDRESS if PARAMlogaddresses is
- * off. */
+/* Returns the text of the agent dsn, without words to=ADDRESS if
+ * PARAMlogaddresses is off. */
 static const char *
-dsn_text(const char *s)
+hide_address(const char *s)
 {
 	static char buf[REASONS_MOST];
 	struct text t;
@@ -465,7 +469,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 		return;
 	}
 	if (off != 0)
-		statistic(v, status);
+		write_statistic(v, status);
 	if (off == 0)
 		q.total.dsns += !failed;
 	else if (failed)
@@ -476,15 +480,15 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
 	    msg_age(v->msg),
-	    tries, who_is(v, off, relay), off == 0 ? dsn_text(message) :
+	    tries, who_is(v, off, relay), off == 0 ? hide_address(message) :
 	    message);
 }
 
-#define LINES_MOST	100	/* recipients of a job with own lines */
+#define LINES_MOST	100	/* recipients of a job that have a line each */
 
 static void
-log_deferred(const struct vertex *v, const struct rcpt *r, const char *next,
-    const char *relay, const char *why)
+log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
+    const char *next, const char *relay, const char *why)
 {
 	const struct thread *t = v->thread;
 
@@ -508,14 +512,14 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		q.total.deferred += v->left;
 	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
 	    (v->state == V_READY && !v->thread->triggered)))
-		strcpy(next, "queueonly");	/* it has no time */
+		strcpy(next, "queueonly");	/* no time is known */
 	else
 		text_fmt(next, sizeof(next), "%ld", wakeup - NOW -
 		    (v->state == V_WAIT && v->dated));
 	for (r = v->r; r < end && n < LINES_MOST; r++)
 		if (r->state == RC_PENDING) {
 			n++;
-			log_deferred(v, r, next, relay,
+			log_deferred_rcpt(v, r, next, relay,
 			    r->why == NULL ? "" : r->why);
 		}
 	if (n == v->left)

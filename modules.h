@@ -71,10 +71,10 @@ double	fb_rate_wait(const struct thread *);
 /* Uses the next slot of the rate, as a delivery starts. */
 void	fb_use_slot(struct thread *);
 
-/* Returns the seconds until the next try, at least 1, and sets *index to the
- * following factor in the retry list.  tries, from 1, counts deferrals; wall is
+/* Returns the seconds until the next try, at least 1, and sets *retry_index to
+ * the following factor of the list.  tries, from 1, counts deferrals; wall is
  * the time for the alignment, 0 for none. */
-long	retry_next_wait(const struct setting *, unsigned short *index,
+long	retry_next_wait(const struct setting *, unsigned short *retry_index,
 	    unsigned tries, time_t wall);
 /* Returns the seconds of the longest wait of the retry list, at least 1. */
 long	retry_longest_wait(const struct setting *);
