@@ -40,7 +40,7 @@ find_link(int address, const char *text)
 	return p;
 }
 
-/* Returns a new hold, not in the list yet.  NULL: the pattern is wrong, or, with
+/* Returns a new hold, not in the list yet.  NULL: the pattern is wrong or, with
  * errno ENOMEM, there is no memory. */
 static struct hold *
 new_hold(int address, const char *text)

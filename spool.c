@@ -57,9 +57,9 @@ struct options opt;
 
 /* ---- paths ----------------------------------------------------------- */
 
-/* The number of the directory of the file with this path below transport/. */
+/* Returns the index in dirs of the directory of this path below transport/. */
 static int
-dir_of(const char *name)
+dir_index(const char *name)
 {
 	int i = 0;
 
@@ -68,7 +68,8 @@ dir_of(const char *name)
 	return i;
 }
 
-/* A directory, and no link to one?  The path must not end in a slash. */
+/* Returns 1 for a directory, 0 for a link to one.  The path must not end in a
+ * slash. */
 static int
 is_dir(const char *path)
 {
@@ -77,7 +78,7 @@ is_dir(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The path of the message file, good until the next call. */
+/* Returns the path of the message file, valid until the next call. */
 static const char *
 message_path(const char *name)
 {
@@ -89,15 +90,16 @@ message_path(const char *name)
 
 /* ---- directories at start -------------------------------------------- */
 
-#define OPEN	0		/* no bits are refused, if it is sticky */
-#define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of its path, so that
-						 * paths of its files fit */
+#define OPEN	0		/* all bits are accepted, with the sticky bit */
+#define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of the path of the post
+						 * office: paths of its files
+						 * fit */
 
 /* transport is the last. */
 static const struct {
 	const char *name;
-	int	mode;		/* when we make it */
-	int	never;		/* bits of a mode that it may not have */
+	int	mode;		/* of a directory that we make */
+	int	never;		/* bits that its mode must not have */
 } places[] = {
 	{ "public", 01777, OPEN },
 	{ "private", 0700, 077 },
@@ -109,11 +111,11 @@ static const struct {
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
 
-/* What is wrong with this directory, or NULL.  A link to a directory is not
- * accepted.  The group of public/ and router/ is the administrator's choice,
- * and stays as it is. */
+/* Returns what is wrong with this directory, or NULL.  A link to a directory is
+ * not accepted.  The group of public/ and router/ is the administrator's
+ * choice, and stays as it is. */
 static const char *
-complaint(const char *path, int never, struct stat *st)
+dir_problem(const char *path, int never, struct stat *st)
 {
 	static char why[60];
 
@@ -151,7 +153,7 @@ set_mode(const char *path, int mode)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd < 0)
 		return -1;
-	errno = EAGAIN;		/* it was exchanged meanwhile */
+	errno = EAGAIN;		/* another directory has taken its place */
 	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    !is_same_file(&st, &seen) || st.st_uid != geteuid() ||
 	    fchmod(fd, (mode_t)mode) < 0;
@@ -159,47 +161,47 @@ set_mode(const char *path, int mode)
 	return bad ? -1 : 0;
 }
 
-/* The exit code, after saying why. */
+/* Logs why the directory cannot be used, and returns the exit code. */
 static int
-refuse(int code, const char *path, const char *what, const char *why)
+log_refusal(int code, const char *path, const char *what, const char *why)
 {
 	log_err("spool dir=%s %s%s", path, what, why);
 	return code;
 }
 
-/* 0, or the exit code. */
+/* Makes the directory if there is none: 0, or the exit code. */
 static int
-make_place(const char *path, int mode)
+make_dir(const char *path, int mode)
 {
 	int made = mkdir(path, 0700) == 0;
 
 	if (!made && errno == EEXIST)
 		return 0;
 	if (!made || set_mode(path, mode) < 0)
-		return refuse(X_CANTCREAT, path, "cannot be made: ",
+		return log_refusal(X_CANTCREAT, path, "cannot be made: ",
 		    strerror(errno));
 	log_info("spool made=%s mode=%d%d%d%d", path, mode >> 9, mode >> 6 & 7,
 	    mode >> 3 & 7, mode & 7);
 	return 0;
 }
 
-/* The post office itself: 0, or the exit code.  A user who may write there can
- * replace our directories and files; with the sticky bit, he can still make
- * those that do not exist yet.  A group may write there: only the administrator
- * knows its members, and it may be the owner's own. */
+/* Makes or checks the post office itself: 0, or the exit code.  A user who may
+ * write there can replace our directories and files, and with the sticky bit
+ * make those that do not exist yet.  A group may write there: only the
+ * administrator knows its members, and it may be the owner's own. */
 static int
-take_office(void)
+check_office(void)
 {
 	const char *po = opt.postoffice;
 	struct stat st;
-	int code = make_place(po, 0755);
+	int code = make_dir(po, 0755);
 
 	if (code != 0)
 		return code;
 	if (stat(po, &st) < 0)
-		return refuse(X_CANTCREAT, po, "", strerror(errno));
+		return log_refusal(X_CANTCREAT, po, "", strerror(errno));
 	if (st.st_mode & S_IWOTH)
-		return refuse(X_NOPERM, po, "",
+		return log_refusal(X_NOPERM, po, "",
 		    "anybody may write there; chmod o-w it");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		log_warn("spool dir=%s its owner, uid %ld, may replace what "
@@ -212,9 +214,9 @@ take_office(void)
 	return 0;
 }
 
-/* Goes to transport/, if that is still what st shows: 0 or -1. */
+/* Changes to transport/, if st is still its status: 0 or -1. */
 static int
-go_home(const char *path, const struct stat *st)
+enter_transport(const char *path, const struct stat *st)
 {
 	struct stat here;
 
@@ -236,9 +238,9 @@ spool_setup(int look)
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
 	if (strlen(opt.postoffice) > OFFICE_MOST)
-		return refuse(X_CONFIG, opt.postoffice, "",
+		return log_refusal(X_CONFIG, opt.postoffice, "",
 		    "the name is too long");
-	code = take_office();
+	code = check_office();
 	if (code != 0 && !look)
 		return code;
 	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
@@ -246,10 +248,10 @@ spool_setup(int look)
 		    places[i].name);
 		if (look && lstat(path, &st) < 0)
 			continue;
-		bad = make_place(path, places[i].mode);
-		why = bad ? NULL : complaint(path, places[i].never, &st);
+		bad = make_dir(path, places[i].mode);
+		why = bad ? NULL : dir_problem(path, places[i].never, &st);
 		if (why != NULL)
-			bad = refuse(X_NOPERM, path, "", why);
+			bad = log_refusal(X_NOPERM, path, "", why);
 		code = bad ? bad : code;
 		open_to_all |= !bad && places[i].never == OPEN &&
 		    st.st_mode & S_IWOTH;
@@ -260,18 +262,18 @@ spool_setup(int look)
 		    "with SUBMITGROUP makes submit set-group-id and keeps "
 		    "others out", opt.postoffice);
 	/* the last of them is transport */
-	if (code == 0 && !look && go_home(path, &st) < 0)
-		code = refuse(X_NOPERM, path, "", strerror(errno));
+	if (code == 0 && !look && enter_transport(path, &st) < 0)
+		code = log_refusal(X_NOPERM, path, "", strerror(errno));
 	return code;
 }
 
 /* ---- the router's datagrams ------------------------------------------ */
 
-/* The sender of a datagram never waits for us; one that does not fit any more
- * is lost without harm. */
+/* The sender of a datagram never waits for us; a datagram without room is lost
+ * without harm. */
 static int notify_fd = -1;
-static int drained;		/* all datagrams of this pass were read: no
-				 * system call for each entry */
+static int drained;		/* 1: all datagrams of this pass were read, so
+				 * an entry costs no system call */
 
 void
 spool_listen(const char *path)
@@ -301,7 +303,7 @@ spool_listen(const char *path)
 	}
 	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
-		unlink(path);		/* what a crash left; nothing else */
+		unlink(path);		/* a crash has left it */
 	was = umask(0577);	/* the router is our own user, or root */
 	if (notify_fd < 0 || fd_nonblock(notify_fd) < 0 ||
 	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
@@ -315,9 +317,9 @@ spool_listen(const char *path)
 #endif
 }
 
-/* Sets name to that of a datagram: 1, or 0 when there is no more. */
+/* Sets name to the name in the next datagram: 1, or 0 if there is none. */
 static int
-notified(char *name)
+next_datagram_name(char *name)
 {
 #ifdef NO_TCP
 	(void)name;
@@ -341,38 +343,40 @@ notified(char *name)
 
 /* ---- finding --------------------------------------------------------- */
 
-#define LOOK_EVERY	1.0	/* seconds between checks at the top */
-#define HASH_EVERY	30	/* checks in which each hash directory is due */
+#define LOOK_EVERY	1.0	/* seconds between checks of transport/ */
+#define HASH_EVERY	30	/* such checks until all hash directories were
+				 * checked */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
-#define OLD		60	/* the same for one that is seen first, by the
-				 * wall clock */
+#define OLD		60	/* the same for a directory that is new to us,
+				 * by the wall clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
-#define DIR_AGAIN	30	/* seconds until a bad one is read again */
+#define DIR_AGAIN	30	/* seconds until a bad directory is tried */
 
 static struct dir {
-	int	there;		/* it exists */
-	int	dirty;		/* it has to be read */
-	long	mtime;		/* its last change of entries; 0: not seen */
+	int	exists;
+	int	dirty;		/* 1: it has to be read */
+	long	mtime;		/* its last change of entries; 0: unknown */
 	double	changed;	/* mono; when mtime was first seen */
 	double	began;		/* mono; when it was last read */
-	double	rest;		/* mono; not to be read before; 0: no reading
-				 * has ended or failed yet */
-	double	again;		/* mono; read then for forgotten files; NEVER:
-				 * there are none */
+	double	rest;		/* mono; end of its rest; 0: no reading has
+				 * ended or failed yet */
+	double	reread;		/* mono; when its forgotten files are due;
+				 * NEVER: it has none */
 	long	whole;		/* a message file whose status changed before
-				 * was there at the last complete reading */
+				 * this time was there at the last complete
+				 * reading */
 } dirs[OFFICE_DIRS];
 
 static struct {
-	int	n;		/* directories at most; some do not exist */
-	int	next;		/* the next hash directory to look at */
-	double	due;		/* mono; next look */
-	/* the one that is being read: */
-	DIR	*open;
-	int	at;
-	int	all;		/* also for forgotten files */
-	long	whole;		/* its member whole, after this reading */
-	long	entries;	/* read in it so far */
+	int	n;		/* elements of dirs in use */
+	int	next;		/* the hash directory that is checked next */
+	double	due;		/* mono; the next check */
+	/* the directory that is being read */
+	DIR	*open;		/* NULL: none */
+	int	at;		/* its index in dirs */
+	int	all;		/* 1: its forgotten files are due */
+	long	whole;		/* whole of dirs after this reading */
+	long	entries;	/* entries read so far */
 	int	unseen;		/* directories of which no reading has ended */
 } scan;
 
@@ -385,23 +389,24 @@ scan_path(int i)
 static void
 add_dir(int i)
 {
-	if (dirs[i].there)
+	if (dirs[i].exists)
 		return;
-	dirs[i].there = dirs[i].dirty = 1;
-	dirs[i].again = NEVER;
+	dirs[i].exists = dirs[i].dirty = 1;
+	dirs[i].reread = NEVER;
 	scan.unseen++;
 	if (scan.n <= i)
 		scan.n = i + 1;
 }
 
-/* Has the directory changed?  Its last change of any kind. */
+/* Notes whether the directory has changed.  Returns the time of its last change
+ * of any kind. */
 static long
-read_stamp(int i)
+note_dir_times(int i)
 {
 	struct dir *d = &dirs[i];
 	struct stat st;
 
-	if (!d->there || stat(scan_path(i), &st) < 0)
+	if (!d->exists || stat(scan_path(i), &st) < 0)
 		return 0;
 	if (d->mtime != (long)st.st_mtime) {
 		d->changed = now.mono;
@@ -413,11 +418,10 @@ read_stamp(int i)
 	return st.st_ctime;
 }
 
-/* Is transport/ still our working directory?  If another directory has its name
- * now, new mail comes there: then we change to that one, if a start would
- * accept it. */
+/* Follows the name transport/: new mail comes there.  Another directory of that
+ * name becomes our working directory if a start would accept it. */
 static void
-stay_home(void)
+follow_transport(void)
 {
 	static const char *said;
 	char path[PATH_MAX_];
@@ -430,12 +434,12 @@ stay_home(void)
 		said = NULL;
 		return;
 	}
-	why = complaint(path, S_IWOTH, &there);
+	why = dir_problem(path, S_IWOTH, &there);
 	if (why == NULL || why != said)
 		log_err("scan dir=%s %s", path, why != NULL ? why :
 		    "is another one than it was");
 	said = why;
-	if (why == NULL && go_home(path, &there) == 0) {
+	if (why == NULL && enter_transport(path, &there) == 0) {
 		dirs[0].mtime = 0;
 		dirs[0].dirty = 1;
 		q.moved = 1;
@@ -452,17 +456,17 @@ spool_note_changes(void)
 		return;
 	add_dir(0);
 	scan.due = now.mono + LOOK_EVERY;
-	stay_home();
-	read_stamp(0);
+	follow_transport();
+	note_dir_times(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
 		scan.next = scan.next % hashed + 1;
-		read_stamp(scan.next);
+		note_dir_times(scan.next);
 	}
 }
 
-/* The current reading ends, or cannot begin; the directory rests.  One that
- * cannot be read does not delay a start. */
+/* Ends the current reading, even one that could not begin; the directory rests
+ * for so many seconds.  A bad directory does not delay a start. */
 static void
 close_dir(double rest)
 {
@@ -475,7 +479,7 @@ close_dir(double rest)
 }
 
 static void
-unreadable(void)
+close_bad_dir(void)
 {
 	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
@@ -483,8 +487,8 @@ unreadable(void)
 	close_dir(DIR_AGAIN);
 }
 
-/* Opens the first directory that has to be read: 1, or 0 when there is none.
- * A directory rests after its reading, so each gets its turn. */
+/* Opens the first directory that has to be read: 1, or 0 if there is none.  A
+ * directory rests after its reading, so each has its turn. */
 static int
 open_dir(void)
 {
@@ -493,33 +497,33 @@ open_dir(void)
 
 	for (i = 0; i < scan.n; i++) {
 		d = &dirs[i];
-		if (!d->there || now.mono < d->rest ||
-		    (!d->dirty && now.mono < d->again))
+		if (!d->exists || now.mono < d->rest ||
+		    (!d->dirty && now.mono < d->reread))
 			continue;
 		scan.at = i;
 		scan.entries = 0;
-		scan.all = d->again <= now.mono;
-		/* before it is read: later changes count */
-		scan.whole = read_stamp(i);
+		scan.all = d->reread <= now.mono;
+		/* before the reading: later changes count */
+		scan.whole = note_dir_times(i);
 		scan.whole += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
-			unreadable();
+			close_bad_dir();
 			continue;
 		}
 		d->began = now.mono;
 		d->dirty = 0;
 		if (scan.all)
-			d->again = NEVER;
+			d->reread = NEVER;
 		return 1;
 	}
 	return 0;
 }
 
-/* Sets name to the path of the entry, if it may be a control file: 1 or 0.  A
- * single letter may be a hash directory. */
+/* Sets name to the path of the entry and returns 1 if it may be a control file.
+ * An entry of a single letter is added if it is a hash directory. */
 static int
-offer(const char *entry, char *name)
+is_candidate(const char *entry, char *name)
 {
 	scan.entries++;
 	if (name_parse(entry) != NULL) {
@@ -540,14 +544,14 @@ spool_next_file(char *name)
 {
 	struct dirent *e;
 
-	if (notified(name))
+	if (next_datagram_name(name))
 		return 1;
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)
-			if (offer(e->d_name, name))
+			if (is_candidate(e->d_name, name))
 				return 1;
 		if (errno != 0) {
-			unreadable();
+			close_bad_dir();
 		} else {
 			dirs[scan.at].whole = scan.whole;
 			close_dir((scan.entries + 1) / READ_RATE);
@@ -567,13 +571,13 @@ spool_prep(fd_set *in, int *max)
 
 /* ---- forgotten files -------------------------------------------------- */
 
-/* lstat has failed: 1 when there is no such file, -1 when that cannot be
- * known now. */
+/* Returns, after lstat has failed, 0 if there is no such file, or -1 if that is
+ * not known now. */
 static int
-not_there(const char *path)
+confirm_absent(const char *path)
 {
 	if (errno == ENOENT || errno == ENOTDIR)
-		return 1;
+		return 0;
 	log_err("look file=%s %s", path, strerror(errno));
 	return -1;
 }
@@ -585,7 +589,7 @@ is_file(const char *name)
 
 	if (lstat(name, &st) == 0)
 		return S_ISREG(st.st_mode);
-	if (not_there(name) < 0)	/* let the scan find it once more */
+	if (confirm_absent(name) < 0)	/* the scan finds it once more */
 		spool_reread_at(name, now.mono + DIR_AGAIN);
 	return 0;
 }
@@ -594,26 +598,26 @@ is_file(const char *name)
 void
 spool_reread_at(const char *name, double when)
 {
-	struct dir *d = &dirs[dir_of(name)];
+	struct dir *d = &dirs[dir_index(name)];
 
-	if (d->there && d->again > when)
-		d->again = when;
+	if (d->exists && d->reread > when)
+		d->reread = when;
 }
 
 int
 spool_was_offered(const char *name, long changed)
 {
-	return changed < dirs[dir_of(name)].whole;
+	return changed < dirs[dir_index(name)].whole;
 }
 
-/* While the directory is read for its forgotten files, none is early. */
+/* All forgotten files of a directory that is read for them are due. */
 int
 spool_can_load(const char *name, int look)
 {
-	int i = dir_of(name);
+	int i = dir_index(name);
 	struct stat st;
 
-	if (dirs[i].again < NEVER && !(scan.at == i && scan.all) &&
+	if (dirs[i].reread < NEVER && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_offered(name, st.st_ctime))
 		return 0;
@@ -638,10 +642,10 @@ spool_find_file(const char *base, char *name)
 	return -1;
 }
 
-/* rename that replaces no file and makes hash directories: 0 or -1, with ENOENT
- * when there is no such file. */
+/* Renames a file, without replacing another one, and makes hash directories: 0
+ * or -1, with ENOENT if there is no such file. */
 static int
-move(const char *from, const char *to)
+move_file(const char *from, const char *to)
 {
 	char dir[PATH_MAX_], *p = dir;
 	struct stat st;
@@ -657,7 +661,7 @@ move(const char *from, const char *to)
 	if (errno != ENOENT || text_fmt(dir, sizeof(dir), "%s", to) < 0)
 		return -1;
 	if (strncmp(dir, "../queue/", 9) == 0)
-		p += 9;		/* that is not ours to make */
+		p += 9;		/* queue/ itself is not made */
 	for (; (p = strchr(p, '/')) != NULL; p++) {
 		*p = '\0';
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
@@ -680,10 +684,11 @@ find_message(const char *name, struct stat *st)
 	strcpy(from, home);
 	for (level = 0; level <= OFFICE_LEVELS; level++) {
 		if (lstat(from, st) < 0) {
-			if (not_there(from) < 0)
+			if (confirm_absent(from) < 0)
 				return -1;
 		} else if (S_ISREG(st->st_mode)) {
-			if (strcmp(from, home) == 0 || move(from, home) == 0)
+			if (strcmp(from, home) == 0 ||
+			    move_file(from, home) == 0)
 				return 0;
 			log_err("place msg=%s %s: %s", ctl_msg(name), from,
 			    strerror(errno));
@@ -710,8 +715,9 @@ spool_place_files(char *name, struct stat *st)
 		text_fmt(to, sizeof(to), "%s%s",
 		    office_dir(office_hash(name, opt.levels)), name);
 		strcpy(from, message_path(name));
-		if ((move(from, message_path(to)) < 0 && errno != ENOENT) ||
-		    move(name, to) < 0) {
+		if ((move_file(from, message_path(to)) < 0 &&
+		    errno != ENOENT) ||
+		    move_file(name, to) < 0) {
 			log_err("place msg=%s to=%s %s", ctl_msg(name), to,
 			    strerror(errno));
 			return -1;
@@ -723,7 +729,7 @@ spool_place_files(char *name, struct stat *st)
 
 /* ---- removing -------------------------------------------------------- */
 
-/* 0, also when it does not exist, or -1. */
+/* Removes the file, if it exists: 0 or -1. */
 static int
 remove_file(const char *path, const char *place, const char *name)
 {
@@ -737,7 +743,7 @@ int
 spool_remove(const char *name)
 {
 	ctl_close_kept();
-	/* if it stays, the control file stays, too, and leads to it later */
+	/* the control file of a message file that stays is needed later */
 	return remove_file(message_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
 }
@@ -763,7 +769,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 
 	ctl_close_kept();
 	msg = ctl_msg(name);	/* while its message is there */
-	/* no message: it may be there already, and waits for this half */
+	/* a message file that is gone was moved by an earlier try */
 	half = spool_is_gone(from);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
