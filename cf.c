@@ -90,7 +90,7 @@ const struct keyword cf_keywords[] = {
 #undef AT
 };
 
-/* Behind the word PARAM. */
+/* The PARAMs, by their names without that word. */
 static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define PARAM_MOST 999999999L
@@ -174,19 +174,19 @@ static const struct pair dsn_first[] = {
 	{ "queueonly", "0" }, { "wakeuprestartonly", "0" }, { NULL, NULL }
 };
 
-/* What was split last. */
+/* The command that was split last. */
 static struct command split;
 
-/* Splits the command of a clause: NULL, or what is wrong with it. */
+/* Splits the command of a clause.  Returns NULL, or what is wrong with it. */
 static const char *
 split_command(const char *s)
 {
 	return cmd_split(s, "c", "h", NULL, &split);
 }
 
-/* The row of that name; NULL: there is none. */
+/* Returns the row of that name, or NULL. */
 static const struct keyword *
-row_of(const struct keyword *table, const char *name)
+find_row(const struct keyword *table, const char *name)
 {
 	for (; table->name != NULL; table++)
 		if (strcmp(table->name, name) == 0)
@@ -194,27 +194,27 @@ row_of(const struct keyword *table, const char *name)
 	return NULL;
 }
 
-/* The value of that name; NULL: it has none. */
+/* Returns the value of that name, or NULL. */
 static const char *
-value_of(const struct pair *table, const char *name)
+find_value(const struct pair *table, const char *name)
 {
 	while (table->name != NULL && strcmp(table->name, name) != 0)
 		table++;
 	return table->value;
 }
 
-/* The keyword, by any of its names; NULL: it is none. */
+/* Returns the keyword with that name or synonym, or NULL. */
 static const struct keyword *
-keyword_of(const char *word)
+find_keyword(const char *word)
 {
-	const char *other = value_of(synonyms, word);
+	const char *other = find_value(synonyms, word);
 
-	return row_of(cf_keywords, other != NULL ? other : word);
+	return find_row(cf_keywords, other != NULL ? other : word);
 }
 
-/* The value of the keyword, in a setting or a config. */
+/* Returns the address of the keyword's value in a setting or a config. */
 static void *
-place_of(void *values, const struct keyword *k)
+member_at(void *values, const struct keyword *k)
 {
 	return (char *)values + k->at;
 }
@@ -237,22 +237,25 @@ static struct {
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
-	int	passing;	/* of the errors, those that may pass */
-	const char *word;	/* the current keyword or pattern, or "-" ... */
-	int	word_line;	/* the line of that: errors name them */
+	int	passing;	/* errors that may pass, of all errors */
+	const char *word;	/* the keyword or pattern that errors name, or
+				 * "-" */
+	int	word_line;	/* the line of word */
 	const char *bare;	/* the last keyword of this line whose value has
 				 * no quotes, or NULL */
-	int	bare_told;	/* an error was said of what follows */
+	int	bare_told;	/* 1: an error about the words behind bare was
+				 * reported */
 	struct config *config;
-	struct clause *at, **link;	/* the current clause, the list's end */
-	size_t	clauses;
+	struct clause *at;	/* the current clause, or NULL */
+	struct clause **link;	/* the end of the list of clauses */
+	size_t	clauses;	/* clauses so far */
 } rd;
 
-/* One error: what is wrong with the current word.  Words from the file are
+/* Reports an error of the current word.  Words from the file are
  * shown in part (here and in f: "%.80s", each byte of which may become four),
  * so that the reason is never what is cut off. */
 static LIKE_PRINTF(1, 2) void
-wrong(const char *f, ...)
+report_error(const char *f, ...)
 {
 	char text[PATH_MAX_ + 1024];
 	struct text t;
@@ -269,14 +272,15 @@ wrong(const char *f, ...)
 	rd.say(text);
 }
 
-/* No error, but a line in the log. */
+/* Logs a warning on the current word, which is no error. */
 static void
-warn(const char *why)
+log_warning(const char *why)
 {
 	log_warn("config %s:%d: %s: %s", rd.file, rd.word_line, rd.word, why);
 }
 
-/* Goes to the next line, whose end becomes a NUL: 1, or 0 if there is none. */
+/* Goes to the next line, whose end becomes a NUL.  Returns 1, or 0 if there is
+ * none. */
 static int
 next_line(void)
 {
@@ -291,7 +295,7 @@ next_line(void)
 	return 1;
 }
 
-/* Skips blanks: the byte behind them, NUL for a comment, too. */
+/* Skips blanks.  Returns the byte behind them, NUL for a comment. */
 static int
 skip_blanks(void)
 {
@@ -300,7 +304,8 @@ skip_blanks(void)
 	return *rd.p == '#' ? '\0' : *rd.p;
 }
 
-/* Skips the word at rd.p, which '=' may end, too: the byte that ended it. */
+/* Skips the word at rd.p, which a '=' ends if equals is 1.  Returns the byte
+ * that ended the word. */
 static int
 end_word(int equals)
 {
@@ -315,10 +320,10 @@ end_word(int equals)
 	return c;
 }
 
-/* Makes the word at rd.p the current one: the byte that follows it, a '=', a
- * blank or NUL. */
+/* Makes the word at rd.p the current one.  Returns the byte that follows the
+ * word: a '=', a blank or NUL. */
 static int
-take_word(int equals)
+read_word(int equals)
 {
 	int c;
 
@@ -330,11 +335,11 @@ take_word(int equals)
 	return c;
 }
 
-/* A value in double quotes: \" and \\ stand for " and \, a backslash at the
- * end of a line joins it to the next; other backslashes stay for the command
- * line.  NULL when the closing quote is missing on the line. */
+/* Returns the value in double quotes at rd.p: \" and \\ stand for " and \, a
+ * backslash at the end of a line joins it to the next; other backslashes stay
+ * for the command line.  NULL when the closing quote is missing on the line. */
 static char *
-quoted(void)
+read_quoted(void)
 {
 	char *value = ++rd.p, *to = value;
 
@@ -352,15 +357,15 @@ quoted(void)
 	return value;
 }
 
-/* The value behind '=', which rd.p is at; NULL after an error. */
+/* Returns the value at rd.p, which follows a '='; NULL after an error. */
 static char *
-take_value(void)
+read_value(void)
 {
 	char *value;
 	int c = skip_blanks();
 
 	if (c == '\0') {
-		wrong("there is no value behind the =");
+		report_error("there is no value behind the =");
 		return NULL;
 	}
 	if (c != '"') {
@@ -370,12 +375,12 @@ take_value(void)
 		end_word(0);
 		return value;
 	}
-	value = quoted();
+	value = read_quoted();
 	if (value == NULL) {
-		wrong("the closing \" is missing");
+		report_error("the closing \" is missing");
 	} else if (*rd.p != '\0' && !isspace((unsigned char)*rd.p)) {
 		rd.word_line = rd.line;
-		wrong("a blank is missing behind the closing \"");
+		report_error("a blank is missing behind the closing \"");
 		end_word(0);
 		value = NULL;
 	}
@@ -390,9 +395,9 @@ take_value(void)
  * nothing is set.  It reports errors of another form itself, and returns NULL.
  */
 
-/* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
+/* Parses a whole decimal number, perhaps negative: 0 or -1. */
 static int
-whole(const char *s, long *n)
+parse_number(const char *s, long *n)
 {
 	unsigned long u;
 
@@ -402,10 +407,10 @@ whole(const char *s, long *n)
 	return 0;
 }
 
-/* A number that we would refuse, as ZMailer reads it: up to a byte that it does
- * not expect; and -1 is no limit. */
+/* Returns a number as ZMailer reads it: up to a comma or semicolon, and -1 for
+ * no limit; others as they are. */
 static const char *
-foreign_number(const struct keyword *k, const char *s)
+convert_number(const struct keyword *k, const char *s)
 {
 	static char as[40];
 	size_t n = strlen(s);
@@ -418,12 +423,13 @@ foreign_number(const struct keyword *k, const char *s)
 		strcpy(as, strcmp(k->name, "maxthr") == 0 ? "1" : "0");
 	else
 		return s;
-	wrong("%s is taken for %s, as in ZMailer", s, as);
+	report_error("%s is taken for %s, as in ZMailer", s, as);
 	rd.errors--;
 	return as;
 }
 
-/* Also for one number of a list.  The error is valid until the next call. */
+/* Sets one number, perhaps of a list.  The error is valid until the next
+ * call. */
 static const char *
 set_number(const struct keyword *k, void *to, const char *s)
 {
@@ -431,10 +437,10 @@ set_number(const struct keyword *k, void *to, const char *s)
 	int span = k->type == T_SPAN || k->type == T_TIMES;
 	long n;
 
-	s = foreign_number(k, s);
+	s = convert_number(k, s);
 	if (span && span_parse(s, &n) < 0)
 		return "is no span of time such as 90, 10m or 1h5m20s";
-	if (!span && whole(s, &n) < 0)
+	if (!span && parse_number(s, &n) < 0)
 		return "is no number";
 	if (n < k->min || n > k->max) {
 		text_fmt(bad, sizeof(bad), "is not between %ld and %ld%s",
@@ -445,8 +451,8 @@ set_number(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* A list of numbers, or of rising spans, which may be none.  An error of one of
- * them is reported here. */
+/* Sets a list of numbers, or of rising spans, which may be none.  Reports an
+ * error of one of them itself. */
 static const char *
 set_list(const struct keyword *k, void *to, const char *s)
 {
@@ -460,7 +466,7 @@ set_list(const struct keyword *k, void *to, const char *s)
 	if (times && strcmp(s, "none") == 0)
 		s = "";
 	else if (s[strspn(s, BLANKS)] == '\0')
-		wrong("the list is empty%s", times ? "; say none" : "");
+		report_error("the list is empty%s", times ? "; say none" : "");
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
 		bad = text_fmt(word, sizeof(word), "%.*s",
 		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
@@ -473,9 +479,9 @@ set_list(const struct keyword *k, void *to, const char *s)
 		s += strcspn(s, BLANKS);
 	}
 	if (bad != NULL)
-		wrong("%.80s %s", word, bad);
+		report_error("%.80s %s", word, bad);
 	else if (*s != '\0')
-		wrong("these are more than %d", most);
+		report_error("these are more than %d", most);
 	else
 		*(struct numbers *)to = list;
 	return NULL;
@@ -495,7 +501,7 @@ set_choice(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* A user's or group's number, as it is or by name. */
+/* Sets the number of a user or group, given as a number or by name. */
 static const char *
 set_id(const struct keyword *k, void *to, const char *s)
 {
@@ -515,24 +521,23 @@ set_id(const struct keyword *k, void *to, const char *s)
 		*(long *)to = gr->gr_gid;
 	else if (is_transient(errno)) {
 		rd.passing++;
-		wrong("the %s %.80s cannot be looked up: %s", k->name, s,
+		report_error("the %s %.80s cannot be looked up: %s", k->name, s,
 		    strerror(errno));
 	}
 #endif
-	/* the defaults have their usual numbers on systems without these names
-	 */
+	/* systems without the default names use their usual numbers */
 	else if (strcmp(s, k->type == T_USER ? "root" : "daemon") == 0)
 		*(long *)to = k->type == T_GROUP;
 	else
-		wrong("there is no %s %.80s", k->name, s);
+		report_error("there is no %s %.80s", k->name, s);
 	return NULL;
 }
 
-/* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
- * is none.  strtod takes more than that, and adds some kilobytes to a static
- * program. */
+/* Returns the decimal fraction at s, such as 0.25, and sets *end behind it, or
+ * to s if there is none.  strtod takes more than that, and adds some kilobytes
+ * to a static program. */
 static double
-decimal(const char *s, const char **end)
+parse_fraction(const char *s, const char **end)
 {
 	const char *p = s, *point = NULL;
 	double x = 0, by = 1;
@@ -548,7 +553,7 @@ decimal(const char *s, const char **end)
 	return x / by;
 }
 
-/* A rule: 1, 1/8, 1/concurrency or 1/sqrt_concurrency. */
+/* Sets a rule: 1, 1/8, 1/concurrency or 1/sqrt_concurrency. */
 static const char *
 set_rule(const struct keyword *k, void *to, const char *s)
 {
@@ -559,7 +564,7 @@ set_rule(const struct keyword *k, void *to, const char *s)
 
 	(void)k;
 	s += strspn(s, BLANKS);
-	x = decimal(s, &end);
+	x = parse_fraction(s, &end);
 	if (end == s)
 		return "does not begin with a number";
 	s = end + strspn(end, BLANKS);
@@ -572,12 +577,12 @@ set_rule(const struct keyword *k, void *to, const char *s)
 		else if (ctl_is_word(s, strlen(s), "SQRT_CONCURRENCY"))
 			form = FB_SQRT;
 		else
-			by = decimal(s, &end);
+			by = parse_fraction(s, &end);
 		if (form == FB_CONST && (end == s || *end != '\0'))
 			return "after the / there must be a number, "
 			    "concurrency or sqrt_concurrency, and nothing else";
 	}
-	/* false for what is not a number, too */
+	/* the comparison is false for a NaN, too */
 	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
 		return "divides by a number that is too small or too large";
 	x = x / by;
@@ -588,7 +593,7 @@ set_rule(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* A rate: 10/m, or 1/2s for one in 2 seconds. */
+/* Sets a rate: 10/m, or 1/2s for one delivery in 2 seconds. */
 static const char *
 set_rate(const struct keyword *k, void *to, const char *s)
 {
@@ -613,9 +618,9 @@ set_rate(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* PARAMmailqsock: TCP:port, TCP:address:port, or none.  ZMailer also has a bare
- * number, the name of a host, the name of a service and the path of a socket.
- */
+/* Sets PARAMmailqsock: TCP:port, TCP:address:port, or none.  ZMailer also has a
+ * bare number, the name of a host, the name of a service and the path of a
+ * socket. */
 static const char *
 set_port(const struct keyword *k, void *place, const char *s)
 {
@@ -630,11 +635,12 @@ set_port(const struct keyword *k, void *place, const char *s)
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
-		warn("there is no such socket, mailq asks through its pipe");
+		log_warning("there is no such socket, mailq asks through its "
+		    "pipe");
 		return NULL;
 	}
 	if (colon == NULL && at != s && isalpha((unsigned char)*at)) {
-		warn("the name of a service is taken for port 174");
+		log_warning("the name of a service is taken for port 174");
 		at = "174";
 	} else if (at == s && !isdigit((unsigned char)*at)) {
 		return "is not TCP:port, TCP:address:port or none";
@@ -652,7 +658,7 @@ set_port(const struct keyword *k, void *place, const char *s)
 	return NULL;
 }
 
-/* A PARAM that is a text: the configuration has a copy. */
+/* Sets a PARAM that is a text to a copy of the value. */
 static const char *
 set_text(const struct keyword *k, void *to, const char *s)
 {
@@ -668,7 +674,7 @@ set_text(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* A path, with the values of ${NAME}. */
+/* Sets a path, with the values of ${NAME}. */
 static const char *
 set_path(const struct keyword *k, void *to, const char *s)
 {
@@ -684,7 +690,7 @@ set_path(const struct keyword *k, void *to, const char *s)
 	return bad != NULL ? bad : set_text(k, to, split.argv[0]);
 }
 
-/* A command, which stays where it is. */
+/* Sets a command, without a copy. */
 static const char *
 set_command(const struct keyword *k, void *to, const char *s)
 {
@@ -692,15 +698,15 @@ set_command(const struct keyword *k, void *to, const char *s)
 
 	(void)k;
 	if (bad != NULL)
-		wrong("%s", bad);
+		report_error("%s", bad);
 	else
 		*(const char **)to = s;
 	return NULL;
 }
 
-/* NULL, or what is wrong with the value. */
+/* Sets a value.  Returns NULL, or what is wrong with it. */
 static const char *
-try_value(const struct keyword *k, void *values, const char *s)
+parse_value(const struct keyword *k, void *values, const char *s)
 {
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
@@ -708,19 +714,19 @@ try_value(const struct keyword *k, void *values, const char *s)
 	    set_id, set_choice, set_choice, set_rule, set_rate, set_list,
 	    set_list, set_port, set_command, set_path, set_path, set_text };
 
-	return setters[k->type](k, place_of(values, k), s);
+	return setters[k->type](k, member_at(values, k), s);
 }
 
 static void
 set_value(const struct keyword *k, void *values, const char *s)
 {
-	const char *bad = try_value(k, values, s);
+	const char *bad = parse_value(k, values, s);
 
 	if (bad != NULL)
-		wrong("%.80s %s", s, bad);
+		report_error("%.80s %s", s, bad);
 }
 
-/* Remembers how the value was written. */
+/* Sets a keyword, with its value as written. */
 static void
 set_keyword(const struct keyword *k, struct setting *v, const char *s)
 {
@@ -734,56 +740,56 @@ set_keyword(const struct keyword *k, struct setting *v, const char *s)
  * a value without quotes, may be a part of that value, and so may the next
  * ones. */
 static void
-no_keyword(int given)
+report_unknown(int given)
 {
-	const char *advice = value_of(retired, rd.word);
+	const char *advice = find_value(retired, rd.word);
 
 	if (advice != NULL) {
-		wrong("is no longer a keyword: %s", advice);
+		report_error("is no longer a keyword: %s", advice);
 		/* what came with 0.1 is taken */
 		rd.errors -= strcmp(rd.word, "bounce") == 0;
 		return;
 	}
 	if (!given && rd.bare != NULL) {
 		if (!rd.bare_told)
-			wrong("is no keyword; where it belongs to %s, "
+			report_error("is no keyword; where it belongs to %s, "
 			    "quote it: %s=\"...\"", rd.bare, rd.bare);
 		rd.bare_told = 1;
 		return;
 	}
 	if (*rd.word == '\0')
-		wrong("there is no keyword before the =");
-	else if (value_of(foreign, rd.word) != NULL)
-		warn("has no meaning here and is passed over");
+		report_error("there is no keyword before the =");
+	else if (find_value(foreign, rd.word) != NULL)
+		log_warning("has no meaning here and is passed over");
 	else
-		wrong("is no keyword; see scheduler.cf(5)");
+		report_error("is no keyword; see scheduler.cf(5)");
 }
 
-/* Takes keyword, or keyword = value, at rd.p.  A wrong one counts, too: the
- * clause is not one without keywords. */
+/* Reads keyword, or keyword = value, at rd.p.  Even after a wrong keyword the
+ * clause is not empty. */
 static void
-take_keyword(void)
+read_keyword(void)
 {
 	char *word = rd.p;
 	const char *value = NULL;
-	int given = take_word(1) == '=', flag;
+	int given = read_word(1) == '=', flag;
 	const struct keyword *k;
 
 	text_lower(word);
-	k = keyword_of(word);
+	k = find_keyword(word);
 	if (rd.at != NULL)
 		rd.at->filled = 1;
 	if (k == NULL)
-		no_keyword(given);
-	if ((given && (value = take_value()) == NULL) || k == NULL)
+		report_unknown(given);
+	if ((given && (value = read_value()) == NULL) || k == NULL)
 		return;
 	flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;
 	if (rd.at == NULL)
-		wrong("stands before any pattern");
+		report_error("stands before any pattern");
 	else if (flag && given)
-		wrong("takes no value");
+		report_error("takes no value");
 	else if (!flag && (!given || *value == '\0'))
-		wrong("a value is missing: %s=...", word);
+		report_error("a value is missing: %s=...", word);
 	else
 		set_keyword(k, &rd.at->v, k->type == T_FLAG ? "1" :
 		    flag ? "age" : value);
@@ -791,17 +797,18 @@ take_keyword(void)
 
 /* ---- reading: the first column --------------------------------------- */
 
-/* The current word begins a clause; name is what it begins with. */
+/* Begins a clause with the current word, whose first part in lower case is
+ * name. */
 static void
-take_pattern(const char *name)
+begin_clause(const char *name)
 {
 	const char *word = rd.word, *why;
-	int keyword = keyword_of(name) != NULL;
+	int keyword = find_keyword(name) != NULL;
 	struct clause *c = mem_get(sizeof(*c));
 
 	rd.at = c;
 	if (c == NULL) {
-		wrong("no memory");
+		report_error("no memory");
 		return;
 	}
 	c->text = word;
@@ -814,80 +821,81 @@ take_pattern(const char *name)
 	    "and must not stand in the first column" :
 	    pat_read(word, &c->patterns);
 	if (why != NULL)
-		wrong("%s", why);
+		report_error("%s", why);
 	else if (keyword)	/* a channel of that name is rare */
-		warn("is a keyword in the first column, taken for a "
+		log_warning("is a keyword in the first column, taken for a "
 		    "pattern; put a blank before it");
 }
 
-/* PARAMname value, or PARAMname=value; the word is the current one. */
+/* Sets a PARAM, whose word is the current one. */
 static void
-take_param(const char *name, const char *value)
+set_param(const char *name, const char *value)
 {
-	const struct keyword *k = row_of(params, name);
+	const struct keyword *k = find_row(params, name);
 	const char *advice;
 	char list[500];
 	struct text t;
 
 	if (value == NULL || *value == '\0') {
-		wrong("a value is missing");
+		report_error("a value is missing");
 	} else if (k != NULL) {
 		set_value(k, rd.config, value);
-	} else if ((advice = value_of(foreign, name)) != NULL) {
-		warn(*advice != '\0' ? advice :
+	} else if ((advice = find_value(foreign, name)) != NULL) {
+		log_warning(*advice != '\0' ? advice :
 		    "has no meaning here and is passed over");
 	} else {
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)
 			text_add(&t, " PARAM%s", k->name);
-		wrong("is not known; those with a meaning here are%s", list);
+		report_error("is not known; those with a meaning here are%s",
+		    list);
 	}
 }
 
-/* Is it PARAM and a name?  In small letters only with a known name, as it may
- * be a channel. */
+/* Returns 1 for PARAM and a name.  In small letters the name has to be known,
+ * as the word may be a channel. */
 static int
 is_param(const char *word, const char *name)
 {
 	return strncmp(word, "PARAM", 5) == 0 ||
 	    (strncmp(name, "param", 5) == 0 &&
-	    (row_of(params, name + 5) != NULL ||
-	    value_of(foreign, name + 5) != NULL));
+	    (find_row(params, name + 5) != NULL ||
+	    find_value(foreign, name + 5) != NULL));
 }
 
-/* The token in the first column that rd.p is at. */
+/* Reads the token at rd.p, in the first column. */
 static void
-take_first(void)
+read_first_token(void)
 {
 	char *word = rd.p, *value = NULL, name[32];
 	int param, c;
 
-	/* what it begins with, in lower case; "" if longer than any name */
+	/* its part before a '=', in lower case; "" if longer than a name */
 	if (text_fmt(name, sizeof(name), "%.*s",
 	    (int)strcspn(word, "= \t\r\n"), word) < 0)
 		*name = '\0';
 	text_lower(name);
 	param = is_param(word, name);
-	c = take_word(param);
+	c = read_word(param);
 	if (!param) {
-		take_pattern(name);
+		begin_clause(name);
 		return;
 	}
 	text_lower(word + 5);
-	if (c != '\0' && (value = take_value()) == NULL)
+	if (c != '\0' && (value = read_value()) == NULL)
 		return;
-	take_param(word + 5, value);
+	set_param(word + 5, value);
 	if (skip_blanks() != '\0') {
-		wrong("has one value, and a line of its own");
+		report_error("has one value, and a line of its own");
 		rd.p += strlen(rd.p);
 	}
 }
 
 /* ---- the whole file -------------------------------------------------- */
 
-/* Clauses without keywords use those of the next clause that has any. */
+/* Gives empty clauses the values of the next clause with keywords. */
 static void
-fill_empty(void)
+fill_empty_clauses(void)
 {
 	struct clause *c, *empty = rd.config->clauses;
 
@@ -898,12 +906,12 @@ fill_empty(void)
 	for (; empty != NULL; empty = empty->next) {
 		rd.word = empty->text;
 		rd.word_line = empty->line;
-		wrong("is empty, and no clause with keywords comes after "
-		    "it");
+		report_error("is empty, and no clause with keywords comes "
+		    "after it");
 	}
 }
 
-/* The whole file, NUL at its end; NULL after saying why not. */
+/* Returns the whole file with a NUL at its end; NULL after an error. */
 static char *
 read_file(void)
 {
@@ -917,15 +925,16 @@ read_file(void)
 		n = fread(s, 1, FILE_MOST + 1, f);
 	why = strerror(errno);
 	if (f == NULL && access(other, R_OK) == 0)
-		wrong("cannot be read: %s; -f %s reads ZMailer's", why, other);
+		report_error("cannot be read: %s; -f %s reads ZMailer's", why,
+		    other);
 	else if (f == NULL || ferror(f))
-		wrong("cannot be read: %s", why);
+		report_error("cannot be read: %s", why);
 	else if (n > FILE_MOST)
-		wrong("is larger than %ld bytes", FILE_MOST);
+		report_error("is larger than %ld bytes", FILE_MOST);
 	else if (n > 0 && memchr(s, '\0', n) != NULL)
-		wrong("has a NUL byte: it is no text file");
+		report_error("has a NUL byte: it is no text file");
 	else if (s == NULL || (all = realloc(s, n + 1)) == NULL)
-		wrong("no memory");
+		report_error("no memory");
 	if (f != NULL)
 		fclose(f);
 	if (all == NULL)
@@ -934,22 +943,22 @@ read_file(void)
 }
 
 /* Sets the PARAM to its default, which has no error where there is a post
- * office, and to what the file of -Z has for it. */
+ * office, and to its value in the file of -Z. */
 static void
-set_before(const struct keyword *k)
+set_param_default(const struct keyword *k)
 {
-	const char *name = value_of(variables, k->name), *s, *bad;
+	const char *name = find_value(variables, k->name), *s, *bad;
 
 	if (k->def != NULL)
-		try_value(k, rd.config, k->def);
+		parse_value(k, rd.config, k->def);
 	s = name == NULL ? NULL : cf_get_var(name);
-	bad = s == NULL ? NULL : try_value(k, rd.config, s);
+	bad = s == NULL ? NULL : parse_value(k, rd.config, s);
 	if (bad != NULL)
 		log_err("config %s: %.80s %s", name, s, bad);
 }
 
-/* The command of the agent dsn, when all PARAMs are set; or NULL.  It is in
- * MAILBIN, or where it was installed. */
+/* Returns the command of the agent dsn, which is in MAILBIN or where it was
+ * installed; NULL without memory.  All PARAMs are set before. */
 static char *
 dsn_command(struct config *c)
 {
@@ -986,29 +995,29 @@ cf_read_file(const char *file, void (*say)(const char *))
 	rd.word = "-";
 	rd.config = config;
 	if (config == NULL) {
-		wrong("no memory");
+		report_error("no memory");
 		return NULL;
 	}
 	config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
-		set_before(k);
+		set_param_default(k);
 	rd.link = &config->clauses;
 	rd.next = config->text = read_file();
 	while (next_line()) {
 		if (!isspace((unsigned char)*rd.p) && skip_blanks() != '\0')
-			take_first();
+			read_first_token();
 		while (skip_blanks() != '\0')
-			take_keyword();
+			read_keyword();
 	}
-	fill_empty();
+	fill_empty_clauses();
 	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
 	config->dsn = dsn_command(config);
 	rd.word = "PARAMdsn";
 	if (config->dsn != NULL && (bad = split_command(config->dsn)) != NULL)
-		wrong("%s", bad);
+		report_error("%s", bad);
 	if (config->matched == NULL || config->dsn == NULL ||
 	    config->mailname == NULL)
-		wrong("no memory");
+		report_error("no memory");
 	if (rd.errors == 0)
 		return config;
 	cf_free(config);
@@ -1034,7 +1043,7 @@ cf_free(struct config *config)
 	}
 	for (k = params; k->name != NULL; k++)
 		if (k->type > T_COMMAND)
-			free(*(char **)place_of(config, k));
+			free(*(char **)member_at(config, k));
 	free(config->matched);
 	free(config->dsn);
 	free(config->text);
@@ -1069,9 +1078,9 @@ cf_get_var(const char *name)
  * the first and the third.
  */
 
-/* The values that the other setting has override those of v. */
+/* Overrides the values of v by those that the other setting has. */
 static void
-lay_over(struct setting *v, const struct setting *other)
+override_values(struct setting *v, const struct setting *other)
 {
 	const struct keyword *k;
 
@@ -1083,12 +1092,12 @@ lay_over(struct setting *v, const struct setting *other)
 	}
 }
 
-/* Sets values of the tables above, which have no errors. */
+/* Sets the values of one of our tables, which have no errors. */
 static void
-set_ours(struct setting *v, const struct pair *values)
+set_fixed(struct setting *v, const struct pair *values)
 {
 	for (; values->name != NULL; values++)
-		set_keyword(row_of(cf_keywords, values->name), v,
+		set_keyword(find_row(cf_keywords, values->name), v,
 		    values->value);
 }
 
@@ -1105,25 +1114,25 @@ set_defaults(struct conf *f)
 			set_keyword(k, v, k->def);
 	if (!f->dsn)
 		return;
-	set_ours(v, dsn_first);
+	set_fixed(v, dsn_first);
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
 	v->uid = geteuid();
 	v->gid = getegid();
 	v->command = f->config->dsn;
-	v->text[row_of(cf_keywords, "command") - cf_keywords] = v->command;
+	v->text[find_row(cf_keywords, "command") - cf_keywords] = v->command;
 }
 
-/* Sets what no clause can change, and what follows from other values.  For a
- * host of "-" a mailbox has one agent at most, and messages to several
+/* Sets values that no clause can change, and values that follow from others.
+ * For a host of "-" a mailbox has one agent at most, and messages to several
  * mailboxes any number, whatever maxthr is. */
 static void
-complete(struct conf *f)
+complete_conf(struct conf *f)
 {
 	struct setting *v = &f->v;
 
 	if (f->dsn)
-		set_ours(v, dsn_last);
-	/* they were not given, or as 0 */
+		set_fixed(v, dsn_last);
+	/* values that were not given, or given as 0 */
 	if (v->interval == 0)
 		v->interval = 60;
 	if (v->idlemax == 0)
@@ -1140,7 +1149,8 @@ complete(struct conf *f)
 	f->local.neg.x = 0;	/* its window never shrinks */
 }
 
-/* The conf of the first n clauses in config->matched. */
+/* Makes the conf of the first n clauses in config->matched; NULL without
+ * memory. */
 static struct conf *
 make_conf(struct config *config, int dsn, unsigned n)
 {
@@ -1156,8 +1166,8 @@ make_conf(struct config *config, int dsn, unsigned n)
 	memcpy(f->from, config->matched, size);
 	set_defaults(f);
 	for (i = 0; i < n; i++)
-		lay_over(&f->v, &f->from[i]->v);
-	complete(f);
+		override_values(&f->v, &f->from[i]->v);
+	complete_conf(f);
 	f->next = config->confs;
 	config->confs = f;
 	return f;
