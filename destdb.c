@@ -42,39 +42,40 @@
 				 * finding one is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
-#define HEARSAY		3	/* rounds that a destination is dead by the
-				 * word of another host's file */
+#define OTHERS_ROUNDS	3	/* rounds that a destination is dead by the
+				 * file of another host */
 
 double dest_period = 300;	/* seconds between rounds of files */
 
 static struct {
-	char	path[PATH_MAX_];	/* "": there is none */
+	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
-	unsigned wrong, logged;	/* errors of this round and the last */
-	unsigned most;		/* destinations up to which other hosts' files
-				 * bring new ones in this round */
+	unsigned wrong, logged;	/* errors of this round and of the last one */
+	unsigned most;		/* destinations in this round beyond which the
+				 * files of other hosts bring no new ones */
 } db;
 
-/* record: a line of a file, its times as of now. */
+/* record: a line of a file, with times that count from now. */
 struct record {
 	char	*channel, *host, *reason;
-	long	window;		/* 0: it is dead */
-	long	left;		/* seconds until it is tried again */
-	long	tries;
-	double	used;		/* mono; its last report, start or mail */
+	long	window;		/* 0: dead */
+	long	left;		/* seconds of dead time */
+	long	tries;		/* times that it died in a row */
+	double	used;		/* mono; last report, start or mail */
 };
 
 /* ---- writing our file --------------------------------------------------- */
 
 /* Logs an error of a file, unless the last round had as many errors. */
 static void
-complain(const char *path, const char *what, const char *why)
+log_problem(const char *path, const char *what, const char *why)
 {
 	if (++db.wrong > db.logged)
 		log_warn("destdb file=%s %s%s", path, what, why);
 }
 
-/* The name of our host, changed if it cannot be the name of a file. */
+/* Returns the name of our host, with '_' for bytes that are unfit for the name
+ * of a file. */
 static const char *
 own_name(void)
 {
@@ -91,6 +92,7 @@ own_name(void)
 	return name;
 }
 
+/* Returns 1 if PARAMdestdb is a directory. */
 static int
 is_shared(void)
 {
@@ -100,7 +102,7 @@ is_shared(void)
 	    (stat(db.path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* The path of our file. */
+/* Returns the path of our file. */
 static const char *
 own_path(void)
 {
@@ -111,9 +113,9 @@ own_path(void)
 	return path;
 }
 
-/* Whole seconds, from 0 to SPAN_MOST. */
+/* Returns whole seconds, from 0 to SPAN_MOST. */
 static long
-seconds(double s)
+whole_seconds(double s)
 {
 	return s < 0 ? 0 : s > SPAN_MOST ? SPAN_MOST : s;
 }
@@ -135,17 +137,17 @@ write_record(FILE *f, const struct thread *d)
 	if (d->window > 0)
 		text_add(&t, "-");
 	else
-		text_add(&t, "%ld", seconds(d->until - now.mono));
+		text_add(&t, "%ld", whole_seconds(d->until - now.mono));
 	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries,
-	    seconds(now.mono - d->used), WORDS_MOST,
+	    whole_seconds(now.mono - d->used), WORDS_MOST,
 	    d->reason != NULL ? d->reason : "");
-	if (!t.cut)		/* else its name is absurd */
+	if (!t.cut)		/* names of usual length fit */
 		fwrite(line, 1, t.len, f);
 }
 
-/* Those with mail first, then the most recently used: a full file lacks those
- * that would be forgotten first, and the sweep of the start lists its last
- * record first. */
+/* Writes destinations with mail first, then the most recently used: a full file
+ * lacks those that are forgotten first, and the sweep of the start lists the
+ * last record first. */
 static void
 write_all(FILE *f)
 {
@@ -163,9 +165,9 @@ write_all(FILE *f)
 		while (d != q.unused);
 }
 
-/* Writes our file anew, if it lacks one of these. */
+/* Writes our file anew if it lacks some of which, USES and CHANGES. */
 static void
-save(int which)
+write_if_lacking(int which)
 {
 	db.logged = db.wrong;
 	db.wrong = 0;
@@ -173,7 +175,7 @@ save(int which)
 		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
 	if (fd_replace(own_path(), write_all) < 0) {
-		complain(db.path, "cannot be written: ", strerror(errno));
+		log_problem(db.path, "cannot be written: ", strerror(errno));
 		return;
 	}
 	q.unsaved = 0;
@@ -182,9 +184,9 @@ save(int which)
 
 /* ---- reading a file ----------------------------------------------------- */
 
-/* Makes \ooo bytes, in place: 0, or -1 when it is not well formed. */
+/* Replaces \ooo by bytes, in place: 0, or -1 if s is damaged. */
 static int
-take_text(char *s)
+unescape(char *s)
 {
 	char *to = s;
 	int c;
@@ -204,15 +206,16 @@ take_text(char *s)
 	return 0;
 }
 
+/* Returns 1 if the field is a word, which is then unescaped. */
 static int
-is_word(char *s)
+unescape_word(char *s)
 {
-	return take_text(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_;
+	return unescape(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_;
 }
 
-/* A number from 0 to most, or -1. */
+/* Returns a number from 0 to most, or -1. */
 static long
-number(const char *s, long most)
+to_number(const char *s, long most)
 {
 	unsigned long n;
 
@@ -220,17 +223,17 @@ number(const char *s, long most)
 }
 
 static int
-is_whole(const struct lines *l)
+is_whole_line(const struct lines *l)
 {
 	return !l->overlong && !l->unended && strlen(l->line) == l->len;
 }
 
-/* Parses a line of a file that was written passed seconds ago: 0, or -1 when it
- * is damaged. */
+/* Parses a line of a file that was written passed seconds ago: 0, or -1 if the
+ * line is damaged. */
 static int
-take_line(struct lines *l, long passed, struct record *r)
+parse_record(struct lines *l, long passed, struct record *r)
 {
-	char *f[7], *p = is_whole(l) ? l->line : NULL;
+	char *f[7], *p = is_whole_line(l) ? l->line : NULL;
 	long used;
 	int n;
 
@@ -240,15 +243,16 @@ take_line(struct lines *l, long passed, struct record *r)
 		if (p != NULL)
 			*p++ = '\0';
 	}
-	if (n < 7 || p != NULL || !is_word(f[0]) ||
-	    !is_word(f[1]) || take_text(f[6]) < 0 || strlen(f[6]) > WORDS_MOST)
+	if (n < 7 || p != NULL || !unescape_word(f[0]) ||
+	    !unescape_word(f[1]) || unescape(f[6]) < 0 ||
+	    strlen(f[6]) > WORDS_MOST)
 		return -1;
 	r->channel = f[0];
 	r->host = f[1];
-	r->window = number(f[2], WINDOW_MOST);
-	r->left = number(f[3], SPAN_MOST);
-	r->tries = number(f[4], USHRT_MAX);
-	used = number(f[5], SPAN_MOST);
+	r->window = to_number(f[2], WINDOW_MOST);
+	r->left = to_number(f[3], SPAN_MOST);
+	r->tries = to_number(f[4], USHRT_MAX);
+	used = to_number(f[5], SPAN_MOST);
 	r->reason = f[6];
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
 	    (r->window == 0) != (r->left >= 0))
@@ -258,9 +262,9 @@ take_line(struct lines *l, long passed, struct record *r)
 	return 0;
 }
 
-/* Sets the new destination to the state in the record, as if by one report. */
+/* Gives a new destination the state in the record, as if by one report. */
 static void
-restore(struct thread *t, const struct record *r)
+restore_state(struct thread *t, const struct record *r)
 {
 	const struct setting *s = &t->ring->conf->v;
 
@@ -285,14 +289,14 @@ restore(struct thread *t, const struct record *r)
 		reason_copy(&t->reason, r->reason);
 }
 
-/* The destination is dead for the host who, and now here, too, unless it has
- * had a later good report.  The next rounds prolong that as long as the file
- * says so. */
+/* Makes a destination that is dead for the host who dead here, too, unless a
+ * good report here was later.  The next rounds prolong its dead time as long as
+ * the file says so. */
 static void
-take_foreign(struct thread *t, const struct record *r, const char *who)
+sleep_by_file(struct thread *t, const struct record *r, const char *who)
 {
 	char why[WORDS_MOST + 200];
-	long span = seconds(HEARSAY * dest_period);
+	long span = whole_seconds(OTHERS_ROUNDS * dest_period);
 
 	if (th_is_local(t) || (t->until > 0 && !t->by_other) ||
 	    t->good >= r->used)
@@ -310,10 +314,10 @@ take_foreign(struct thread *t, const struct record *r, const char *who)
 	t->by_other = 1;
 }
 
-/* The channel of a record; NULL without memory, or if it is new and there are
- * most of them. */
+/* Returns the channel of a record; NULL without memory, or if the channel is
+ * new and CHANNELS_MOST exist. */
 static struct chan *
-chan_of(const char *name)
+channel_of_record(const char *name)
 {
 	const struct chan *c;
 	int n = 0;
@@ -323,15 +327,15 @@ chan_of(const char *name)
 	return c == NULL && n >= CHANNELS_MOST ? NULL : th_get_channel(name);
 }
 
-/* Takes a line of the file of the host who; NULL: of our own. */
+/* Applies a record of the file of the host who; NULL: of our own file. */
 static void
-take_record(struct record *r, const char *who)
+apply_record(struct record *r, const char *who)
 {
 	const struct conf *f = who != NULL && r->left <= 0 ? NULL :
 	    cf_match(q.config, r->channel, r->host);
 	struct chan *chan = f == NULL || f->v.command == NULL ||
 	    (who != NULL && f->v.fb.cohorts == 0) ? NULL :
-	    chan_of(r->channel);
+	    channel_of_record(r->channel);
 	struct thread *t = chan == NULL ? NULL : th_lookup(chan, r->host, 0);
 
 	if (t == NULL ? who != NULL && q.dests.n >= db.most : who == NULL)
@@ -342,56 +346,57 @@ take_record(struct record *r, const char *who)
 	if (r->left > retry_longest_wait(&f->v))
 		r->left = retry_longest_wait(&f->v);
 	if (who == NULL)
-		restore(t, r);
+		restore_state(t, r);
 	else
-		take_foreign(t, r, who);
+		sleep_by_file(t, r, who);
 	th_update(t);
 }
 
-/* The first line: seconds since the file was written; -1: the file has another
- * format. */
+/* Reads the first line.  Returns the seconds since the file was written, or -1
+ * if the file has another format. */
 static long
-take_head(struct lines *l)
+parse_head(struct lines *l)
 {
 	const size_t n = sizeof(HEAD) - 1;
-	long wall = !line_next(l) || !is_whole(l) ||
-	    strncmp(l->line, HEAD, n) != 0 ? -1 : number(l->line + n, LONG_MAX);
+	long wall = !line_next(l) || !is_whole_line(l) ||
+	    strncmp(l->line, HEAD, n) != 0 ? -1 :
+	    to_number(l->line + n, LONG_MAX);
 
 	return wall < 0 ? -1 : wall < SANE_WALL ? 0 :
-	    seconds((double)now.wall - wall);
+	    whole_seconds((double)now.wall - wall);
 }
 
 static void
-take_lines(struct lines *l, const char *path, const char *who)
+read_lines(struct lines *l, const char *path, const char *who)
 {
 	unsigned long n, first = 0, bad = 0;
 	char what[100];
 	struct record r;
-	long passed = take_head(l);
+	long passed = parse_head(l);
 
 	if (passed < 0) {
-		complain(path, "is empty, damaged or of another version; "
+		log_problem(path, "is empty, damaged or of another version; "
 		    "it is passed over", "");
 		return;
 	}
 	for (n = 2; line_next(l) && l->off <= FILE_MOST; n++)
-		if (take_line(l, passed, &r) == 0)
-			take_record(&r, who);
+		if (parse_record(l, passed, &r) == 0)
+			apply_record(&r, who);
 		else if (bad++ == 0)
 			first = n;
 	text_fmt(what, sizeof(what), "lines=%lu damaged and passed over, "
 	    "the first is line %lu", bad, first);
 	if (bad > 0)
-		complain(path, what, "");
+		log_problem(path, what, "");
 	if (l->error != 0)
-		complain(path, "cannot be read to its end: ",
+		log_problem(path, "cannot be read to its end: ",
 		    strerror(l->error));
 }
 
-/* Reads the file of the host who; NULL: our own.  In the directory, entries
+/* Reads the file of the host who; NULL: our own file.  Entries of the directory
  * that are no regular files are ignored. */
 static void
-take_file(const char *path, const char *who)
+read_dest_file(const char *path, const char *who)
 {
 	static struct lines l;
 	struct stat st;
@@ -399,15 +404,15 @@ take_file(const char *path, const char *who)
 
 	if (fd < 0) {
 		if (errno != ENOENT && (who == NULL || errno != EINVAL))
-			complain(path, "cannot be read: ", strerror(errno));
+			log_problem(path, "cannot be read: ", strerror(errno));
 		return;
 	}
 	if (st.st_size > FILE_MOST) {
-		complain(path, "is larger than 2 megabytes; it is passed over",
-		    "");
+		log_problem(path, "is larger than 2 megabytes; it is passed "
+		    "over", "");
 	} else {
 		line_start(&l, fd, 0);
-		take_lines(&l, path, who);
+		read_lines(&l, path, who);
 	}
 	close(fd);
 }
@@ -422,14 +427,14 @@ read_others(void)
 
 	db.most = q.nthreads + UNUSED_MOST;
 	if (dir == NULL) {
-		complain(db.path, "cannot be read: ", strerror(errno));
+		log_problem(db.path, "cannot be read: ", strerror(errno));
 		return;
 	}
 	while (n < OTHERS_MOST && (e = readdir(dir)) != NULL)
 		if (e->d_name[0] != '.' && strcmp(e->d_name, own_name()) != 0 &&
 		    text_fmt(path, sizeof(path), "%s/%s", db.path,
 		    e->d_name) == 0) {
-			take_file(path, e->d_name);
+			read_dest_file(path, e->d_name);
 			n++;
 		}
 	closedir(dir);
@@ -437,9 +442,9 @@ read_others(void)
 
 /* ---- for the loop ------------------------------------------------------- */
 
-/* A round of files; at a new path it reads our file first. */
+/* Runs a round of files; with a new path it reads our file first. */
 static void
-begin_round(void)
+run_round(void)
 {
 	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
 	int is_new = strcmp(path, db.path) != 0;
@@ -451,10 +456,10 @@ begin_round(void)
 	if (is_new) {
 		if (q.dests.n > 0)
 			q.unsaved = CHANGES;
-		take_file(own_path(), NULL);
+		read_dest_file(own_path(), NULL);
 		db.wrong = 0;
 	}
-	save(CHANGES);
+	write_if_lacking(CHANGES);
 	if (is_shared())
 		read_others();
 }
@@ -463,7 +468,7 @@ double
 dest_sync_files(int at_once)
 {
 	if (at_once || db.due <= now.mono)
-		begin_round();
+		run_round();
 	return db.due - now.mono;
 }
 
@@ -471,5 +476,5 @@ void
 dest_save_file(void)
 {
 	if (db.path[0] != '\0')
-		save(USES | CHANGES);
+		write_if_lacking(USES | CHANGES);
 }
