@@ -858,19 +858,17 @@ take_places(struct place *p)
 	int i, bad, code = 0;
 
 	do {
-		p->low = 0;
-		bad = take_all(p, "router", deferred_is_name);
-		if (bad != 0)
-			code = bad;
-		p->left = scan_count(p->po, "router", deferred_is_name);
-		p->low = 1;
-		for (i = 1; i < routers.n && !leave; i++) {
+		for (i = 0; i < routers.n && !leave; i++) {
+			p->low = i > 0;
 			bad = take_all(p, routers.v[i], deferred_is_name);
 			if (bad != 0)
 				code = bad;
+			if (i == 0)
+				p->left = scan_count(p->po, "router",
+				    deferred_is_name);
 		}
-	} while (!leave &&
-	    scan_count(p->po, "router", deferred_is_name) > p->left);
+	} while (!leave && scan_count(p->po, "router", deferred_is_name) >
+	    p->left);
 	return code;
 }
 
