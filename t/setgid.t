@@ -128,6 +128,17 @@ chmod 1777 "$po/public"
 like 'with public/ open to all, the group is not used' \
     "$(them anna <"$tmp/m"; echo $?)" '75$'
 chmod 3730 "$po/public"
+mkdir "$po/bulk"
+chgrp $group "$po/bulk"
+chmod 3730 "$po/bulk"
+is 'mail of low precedence goes into bulk/ of that group' \
+    "$(printf 'Precedence: bulk\n\nx\n' | them anna) $(ls "$po/bulk" | wc -l |
+    tr -d ' ')" ' 1'
+chgrp 0 "$po/bulk"
+n=$(in_router)
+is 'bulk/ of another group is not used' \
+    "$(printf 'Precedence: bulk\n\nx\n' | them anna) $(ls "$po/bulk" | wc -l |
+    tr -d ' ') $(($(in_router) - n))" ' 1 1'
 chgrp 0 "$po/router"
 like 'with router/ of another group, the group is not used' \
     "$(them anna <"$tmp/m"; echo $?)" '75$'
