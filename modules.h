@@ -377,24 +377,27 @@ int	in_get_skip(const struct stub *, struct skip *);
  * ta.c - transport agents
  * ====================================================================== */
 
-/* Adds the descriptors to wait for; *max is the largest so far.  Seconds until
- * ta_run has work. */
+/* Adds the descriptors to wait for; *max is the largest so far.  Returns the
+ * seconds until ta_feed_rings has work. */
 double	ta_prep(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet, and
  * ends idle and silent agents. */
 void	ta_do(fd_set *in, fd_set *out);
-/* A child has died, with this status: 1 when it was an agent. */
-int	ta_reaped(long pid, int status);
-void	ta_run(void);	/* gives READY vertices to agents */
-/* The scheduler ends (q.hold is set): ends idle agents now, the others after
- * their jobs; or kills all of them. */
-void	ta_end(int kill);
+/* Cleans up after a child that has ended, with this status of wait: 1, or 0 if
+ * the child was no agent. */
+int	ta_reap(long pid, int status);
+/* Gives READY vertices to agents. */
+void	ta_feed_rings(void);
+/* Ends idle agents now and others after their jobs, as q.hold is set; or kills
+ * all agents. */
+void	ta_end_all(int kill);
 
 /* ======================================================================
  * dump.c - writes the queue as text, for mailq
  * ====================================================================== */
 
-/* Writes all of it to fd; only for a child of ours.  0, or -1: no memory. */
+/* Writes the queue to fd, in a child of the scheduler: 0, or -1 without memory.
+ */
 int	dump_queue(int fd);
 
 /* ======================================================================
@@ -407,7 +410,7 @@ void	status_listen(void);	/* by the configuration now in force */
 double	status_prep(fd_set *in, int *max);
 void	status_do(fd_set *in);
 /* A dump has ended, with this status. */
-void	status_reaped(long pid, int status);
+void	status_reap(long pid, int status);
 void	status_close(void);
 
 #endif

@@ -24,7 +24,7 @@
  *
  *	select		the router's socket is ready
  *	in_load_files	the message is loaded, its vertices are READY
- *	ta_run		an agent is started or fed
+ *	ta_feed_rings	an agent is started or fed
  *	select		the agent's socket is ready
  *	ta_do		its report is read: the vertex is DONE
  *	q_sweep		both files are removed
@@ -793,7 +793,7 @@ begin_to_end(void)
 	fd_lock_at(lock_fd, F_SETLK, F_UNLCK, ENDING);
 	state.deadline = now.mono + PATIENCE;
 	log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
-	ta_end(0);
+	ta_end_all(0);
 }
 
 static void
@@ -810,8 +810,8 @@ take_signals(void)
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == sl.pid)
 				syslog_ended(status);
-			else if (!ta_reaped(pid, status))
-				status_reaped(pid, status);
+			else if (!ta_reap(pid, status))
+				status_reap(pid, status);
 	}
 	if (got_reload) {
 		got_reload = 0;
@@ -886,7 +886,7 @@ is_over(void)
 	if (!state.killed)
 		log_warn("ending agents=%u are still at work and are ended",
 		    q.nagents);
-	ta_end(1);
+	ta_end_all(1);
 	state.deadline = now.mono + 1;
 	return state.killed++ > 0;
 }
@@ -914,7 +914,7 @@ loop(void)
 				open_logs();
 			q_run_timers();
 		}
-		ta_run();
+		ta_feed_rings();
 		q_sweep();
 		log_flush();
 	}

@@ -526,7 +526,7 @@ take_query(int fd, long uid)
 }
 
 void
-status_reaped(long pid, int status)
+status_reap(long pid, int status)
 {
 	int i = 0;
 

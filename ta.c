@@ -115,10 +115,10 @@ least(long a, long b)
 
 /* ---- limits ---------------------------------------------------------- */
 
-/* The agents that the ring's limit counts.  maxta does not count that of the
- * channel dsn. */
+/* Returns the slots that the limit counts for the ring.  maxta does not count
+ * the agent of the channel dsn. */
 static struct slots *
-slots_of(struct ring *r, int limit)
+limit_slots(struct ring *r, int limit)
 {
 	static struct slots dsn;
 
@@ -127,9 +127,9 @@ slots_of(struct ring *r, int limit)
 	    r->conf->dsn ? &dsn : &q.slots;
 }
 
-/* How many these may be. */
+/* Returns the number of agents that the limit allows. */
 static long
-most_of(const struct ring *r, int limit)
+limit_value(const struct ring *r, int limit)
 {
 	const struct setting *s = &r->conf->v;
 	long n = limit == MAXRING ? s->maxring :
@@ -142,41 +142,42 @@ most_of(const struct ring *r, int limit)
 
 /* Adds to the numbers of agents in all, idle and ending. */
 static void
-count(struct ring *r, int nta, int nidle, int nending)
+count_agents(struct ring *r, int nta, int nidle, int nending)
 {
 	int i;
 
 	for (i = MAXRING; i <= MAXTA; i++) {
-		slots_of(r, i)->nta += nta;
-		slots_of(r, i)->nidle += nidle;
-		slots_of(r, i)->nending += nending;
+		limit_slots(r, i)->nta += nta;
+		limit_slots(r, i)->nidle += nidle;
+		limit_slots(r, i)->nending += nending;
 	}
 }
 
-/* Agents that could work for the ring, beside those that do. */
+/* Returns the number of agents that the ring could have beside those at
+ * work. */
 static long
-nfree(struct ring *r)
+free_agents(struct ring *r)
 {
 	long n = LONG_MAX;
 	int i;
 
 	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i <= MAXTA; i++)
-		n = least(n, most_of(r, i) - slots_of(r, i)->nta +
-		    slots_of(r, i)->nidle);
+		n = least(n, limit_value(r, i) - limit_slots(r, i)->nta +
+		    limit_slots(r, i)->nidle);
 	return n;
 }
 
-/* Why the thread may have no new agent. */
+/* Returns why the thread may have no new agent, or NO_LIMIT. */
 static enum limit
-obstacle(struct ring *r, const struct thread *t)
+start_limit(struct ring *r, const struct thread *t)
 {
 	int i;
 
 	if (r->dead > now.mono)
 		return NO_START;
 	for (i = MAXRING; i <= MAXTA; i++)
-		if (most_of(r, i) <= (i == MAXRING && r->conf->bound ?
-		    (long)t->nref : slots_of(r, i)->nta))
+		if (limit_value(r, i) <= (i == MAXRING && r->conf->bound ?
+		    (long)t->nref : limit_slots(r, i)->nta))
 			return i;
 	if (now.mono - forks.since >= 1) {
 		forks.since = now.mono;
@@ -185,23 +186,25 @@ obstacle(struct ring *r, const struct thread *t)
 	return r->conf->dsn || forks.n < opt.forkrate ? NO_LIMIT : FORKRATE;
 }
 
-/* Other rings that the limit stops, if one agent less would do and no agent is
- * ending.  If agents are bound to threads, the ring itself counts, too. */
+/* Returns the number of other rings that the limit stops and that one agent
+ * less would help, 0 while an agent is ending.  A ring whose agents are bound
+ * to threads counts itself, too. */
 static long
-waiters(struct ring *r, int limit)
+count_waiting_rings(struct ring *r, int limit)
 {
-	const struct slots *s = slots_of(r, limit);
+	const struct slots *s = limit_slots(r, limit);
 	struct ring *o;
 	long n = 0;
 
 	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
-		n += (int)o->pending == limit && slots_of(o, limit) == s &&
-		    s->nta <= most_of(o, limit) && (o != r || r->conf->bound);
+		n += (int)o->pending == limit && limit_slots(o, limit) == s &&
+		    s->nta <= limit_value(o, limit) &&
+		    (o != r || r->conf->bound);
 	return n;
 }
 
-/* Has the ring more than an equal share of the slots that others wait for?  So
- * under full load every ring gets its share. */
+/* Returns 1 if the ring has more than an equal share of the slots that other
+ * rings wait for.  So under full load every ring gets its share. */
 static int
 should_yield(struct ring *r)
 {
@@ -209,8 +212,8 @@ should_yield(struct ring *r)
 	int i;
 
 	for (i = MAXCHANNEL; i <= MAXTA; i++) {
-		n = waiters(r, i);
-		if (n > 0 && r->slots.nta * (n + 1) > slots_of(r, i)->nta)
+		n = count_waiting_rings(r, i);
+		if (n > 0 && r->slots.nta * (n + 1) > limit_slots(r, i)->nta)
 			return 1;
 	}
 	return 0;
@@ -218,12 +221,12 @@ should_yield(struct ring *r)
 
 /* ---- start ----------------------------------------------------------- */
 
-/* An agent could not be started for the thread: its ring stops for some
- * seconds, with one line in the log.  If each thread has agents of its own, or
- * the host is the reason (0 seconds), only the thread stops; if the machine is
- * the reason, there is no thread, and the ring stops. */
+/* Stops the ring for some seconds after a failed start, with one line in the
+ * log. If each thread has agents of its own, or the host is the reason (0
+ * seconds), only the thread stops.  t NULL: the machine is the reason. */
 static void
-cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
+stop_after_failure(struct ring *r, struct thread *t, long seconds,
+    const char *why)
 {
 	char words[400];
 	struct text s;
@@ -246,14 +249,14 @@ cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 }
 
 static void
-enlist(struct ta *ta, struct ring *r)
+add_agent(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
 	ta->fed = -1;		/* the clock begins at 0 */
 	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
-	count(r, 1, 0, 0);
+	count_agents(r, 1, 0, 0);
 	r->started = ++started;
 }
 
@@ -289,7 +292,7 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 /* Starts an agent for the vertex; on failure its ring or thread stops for a
  * while. */
 static void
-start(struct vertex *v)
+start_agent(struct vertex *v)
 {
 	static struct command c;
 	struct thread *t = v->thread;
@@ -302,21 +305,21 @@ start(struct vertex *v)
 
 	why = cmd_split(s->command, r->chan->name, t->host, cf_get_var, &c);
 	if (why != NULL) {
-		cannot_start(r, t, 0, why);
+		stop_after_failure(r, t, 0, why);
 		return;
 	}
 	ta = mem_get(sizeof(*ta));
 	if (ta != NULL)
 		pid = start_program(&c, s, r->chan->name, fd);
 	if (pid < 0) {
-		cannot_start(r, NULL, FORK_AGAIN, strerror(errno));
+		stop_after_failure(r, NULL, FORK_AGAIN, strerror(errno));
 		free(ta);
 		return;
 	}
 	ta->pid = pid;
 	ta->in = fd[0];
 	ta->out = fd[1];
-	enlist(ta, r);
+	add_agent(ta, r);
 	ta->due = now.mono + least(s->timeout, GREETING);
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
@@ -326,20 +329,20 @@ start(struct vertex *v)
 
 /* ---- talking to one -------------------------------------------------- */
 
-static void end(struct ta *, int grace);	/* which flushes, too */
+static void end_agent(struct ta *, int grace);	/* calls flush_output */
 
-/* Has read or write failed only for now? */
+/* Returns 1 if read or write has failed only for now. */
 static int
 is_later(int err)
 {
 	return err == EINTR || err == EAGAIN || err == EWOULDBLOCK;
 }
 
-/* Writes as much to it as it takes without waiting.  If it has closed its end,
- * its death will be reported to us.  After any other error it is ended, as it
- * would wait for lost lines for ever. */
+/* Writes as much to the agent as it takes without waiting.  If the agent has
+ * closed its end, its death follows.  After any other error the agent is ended,
+ * as it would wait for lost lines for ever. */
 static void
-flush(struct ta *ta)
+flush_output(struct ta *ta)
 {
 	long n = 0;
 
@@ -358,7 +361,7 @@ flush(struct ta *ta)
 		    ta->state != TA_CLOSING) {
 			log_err("agent pid=%d cannot be talked to and is "
 			    "ended: %s", ta->pid, strerror(errno));
-			end(ta, 0);
+			end_agent(ta, 0);
 		}
 	}
 	if (ta->state != TA_CLOSING || ta->nout > 0 || ta->out < 0)
@@ -371,9 +374,9 @@ flush(struct ta *ta)
 	ta->out = -1;
 }
 
-/* Sends a signal to it and to what it has started. */
+/* Sends a signal to the agent and its children. */
 static void
-signal_it(struct ta *ta)
+signal_agent(struct ta *ta)
 {
 	int sig = ta->kills++ == 0 ? SIGTERM : SIGKILL;
 
@@ -390,7 +393,7 @@ idle_add(struct ta *ta)
 	PREPEND(ta->ring->idle, ta, rnext, rprev);
 	PREPEND(ta->thread->idle, ta, tnext, tprev);
 	ta->thread->nidle++;
-	count(ta->ring, 0, 1, 0);
+	count_agents(ta->ring, 0, 1, 0);
 }
 
 static void
@@ -399,20 +402,20 @@ idle_del(struct ta *ta)
 	REMOVE(ta->ring->idle, ta, rnext, rprev);
 	REMOVE(ta->thread->idle, ta, tnext, tprev);
 	ta->thread->nidle--;
-	count(ta->ring, 0, -1, 0);
+	count_agents(ta->ring, 0, -1, 0);
 }
 
-/* Counts it as ending; or no longer, if it takes too long. */
+/* Counts the agent as ending; or no longer, if that takes too long. */
 static void
 set_ending(struct ta *ta, int ending)
 {
-	count(ta->ring, 0, 0, ending - ta->ending);
+	count_agents(ta->ring, 0, 0, ending - ta->ending);
 	ta->ending = ending;
 }
 
 /* Appends the line, for which there is room: 0, or -1 without memory. */
 static int
-append(struct ta *ta, const char *line)
+append_output(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
 
@@ -423,9 +426,9 @@ append(struct ta *ta, const char *line)
 	return 0;
 }
 
-/* Ends it: with grace by an empty line, else by a signal. */
+/* Ends the agent: with grace by an empty line, else by a signal. */
 static void
-end(struct ta *ta, int grace)
+end_agent(struct ta *ta, int grace)
 {
 	if (ta->state == TA_CLOSING)
 		return;
@@ -435,23 +438,23 @@ end(struct ta *ta, int grace)
 	set_ending(ta, 1);
 	th_update(ta->thread);
 	ta->due = now.mono + SOON;
-	grace = grace && append(ta, "\n") == 0;
-	flush(ta);
+	grace = grace && append_output(ta, "\n") == 0;
+	flush_output(ta);
 	if (!grace)
-		signal_it(ta);
+		signal_agent(ta);
 }
 
 /* Appends the line to its output: 0; -1 when there is no room, as it has not
  * read the lines before, or no memory. */
 static int
-say(struct ta *ta, const char *line)
+send_line(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
 
 	/* end's newline has room, too */
-	if (ta->nout + n >= OUT_MOST || append(ta, line) < 0) {
+	if (ta->nout + n >= OUT_MOST || append_output(ta, line) < 0) {
 		log_err("agent pid=%d reads nothing and is ended", ta->pid);
-		end(ta, 0);
+		end_agent(ta, 0);
 		return -1;
 	}
 	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, line);
@@ -460,9 +463,9 @@ say(struct ta *ta, const char *line)
 
 /* ---- feeding --------------------------------------------------------- */
 
-/* Sends it the job line of the vertex. */
+/* Sends the job line of the vertex. */
 static void
-say_job(struct ta *ta, const struct vertex *v)
+send_job(struct ta *ta, const struct vertex *v)
 {
 	int named = ta->ring->conf->bound != CMD_AS_WORD;
 	char line[JOB_MOST], note[80];
@@ -475,22 +478,23 @@ say_job(struct ta *ta, const struct vertex *v)
 		    ta->pid);
 		spool_log_verbose(name, note);
 	}
-	say(ta, line);
+	send_line(ta, line);
 	ta->fed = now.mono;
 }
 
-/* Are jobs fed one by one?  For a mailbox, as one job may show that it takes
- * none; with a rate, as a job ahead would not begin at its time. */
+/* Returns 1 if jobs are fed one by one: for a mailbox, as one job may show that
+ * it takes none; with a rate, as a job ahead would not begin at its time. */
 static int
-no_ahead(const struct thread *t)
+has_no_jobs_ahead(const struct thread *t)
 {
 	return th_is_local(t) || t->fb->rate.n > 0;
 }
 
-/* How many jobs it may have at once.  In a wide window, READY vertices beyond
- * the backlog are shared with the agents that may still be started. */
+/* Returns the number of jobs that the agent may have at once.  In a wide
+ * window, READY vertices beyond the backlog are shared with the agents that may
+ * still be started. */
 static unsigned
-most_jobs(const struct ta *ta)
+jobs_allowed(const struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 	const struct thread *t = ta->thread;
@@ -498,7 +502,7 @@ most_jobs(const struct ta *ta)
 	unsigned high = s->overfeed + 1;
 	long room = fb_agents_left(t, t->nta);
 
-	if (no_ahead(t))
+	if (has_no_jobs_ahead(t))
 		return 1;
 	if (high < low)
 		high = low;
@@ -507,10 +511,10 @@ most_jobs(const struct ta *ta)
 	return share < low ? low : share < high ? share : high;
 }
 
-/* Has it reached maxage or maxjobs?  A new agent may find another machine of
- * the host, and has leaked no memory yet. */
+/* Returns 1 if the agent has reached maxage or maxjobs.  A new agent may find
+ * another machine of the host, and has leaked no memory yet. */
 static int
-worn_out(const struct ta *ta)
+is_worn_out(const struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 
@@ -518,32 +522,32 @@ worn_out(const struct ta *ta)
 	    (s->maxage > 0 && now.mono - ta->born >= s->maxage);
 }
 
-/* May it get more jobs?  Not after a reload, when its clause may have another
- * command, nor when it does not read or is worn out. */
+/* Returns 1 if the agent may get more jobs.  After a reload its clause may have
+ * another command. */
 static int
-is_at_work(const struct ta *ta)
+can_get_jobs(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
-	    !ring_is_old(ta->ring) && !worn_out(ta) &&
+	    !ring_is_old(ta->ring) && !is_worn_out(ta) &&
 	    ta->nout + JOB_MOST < OUT_MOST;
 }
 
-/* May it get more jobs on its thread?  It leaves after STRETCH jobs when
- * another thread or ring could use it. */
+/* Returns 1 if the agent may get more jobs of its thread.  The agent leaves
+ * after STRETCH jobs when another thread or ring could use it. */
 static int
-may_go_on(const struct ta *ta)
+can_stay_on_thread(const struct ta *ta)
 {
 	struct ring *r = ta->ring;
 	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
 
-	return is_at_work(ta) && (ta->stretch < stretch ||
+	return can_get_jobs(ta) && (ta->stretch < stretch ||
 	    ((r->conf->bound || !order_has_work(r)) && !should_yield(r)));
 }
 
-/* Has it a job of another message with the same number, the beginning of their
- * names?  Its reports have only the number. */
+/* Returns 1 if the agent has a job of another message with the same number, by
+ * which alone reports name a message. */
 static int
-clashes(const struct ta *ta, const struct vertex *v)
+has_twin_job(const struct ta *ta, const struct vertex *v)
 {
 	const struct vertex *j = v->msg->twin ? ta->jobs.head : NULL;
 
@@ -553,8 +557,9 @@ clashes(const struct ta *ta, const struct vertex *v)
 	return j != NULL;
 }
 
+/* Gives the agent jobs ahead of its thread. */
 static void
-feed(struct ta *ta)
+feed_ahead(struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 	struct vertex *v;
@@ -566,13 +571,13 @@ feed(struct ta *ta)
 	/* order_next_vertex chooses each job, except for jobs ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
 		return;
-	n = most_jobs(ta);
-	while (ta->jobs.n < n && may_go_on(ta) &&
-	    (v = th_next_job(ta)) != NULL && !clashes(ta, v)) {
+	n = jobs_allowed(ta);
+	while (ta->jobs.n < n && can_stay_on_thread(ta) &&
+	    (v = th_next_job(ta)) != NULL && !has_twin_job(ta, v)) {
 		th_feed(ta, v);
-		say_job(ta, v);
+		send_job(ta, v);
 	}
-	flush(ta);
+	flush_output(ta);
 }
 
 static void
@@ -583,42 +588,42 @@ set_busy(struct ta *ta)
 	ta->due = now.mono + ta->ring->conf->v.timeout;
 }
 
-/* A busy agent of its thread gets the vertex, too. */
+/* Gives the vertex to a busy agent of its thread. */
 static void
-give(struct ta *ta, struct vertex *v)
+feed_busy(struct ta *ta, struct vertex *v)
 {
 	th_feed(ta, v);
-	say_job(ta, v);
-	flush(ta);
+	send_job(ta, v);
+	flush_output(ta);
 }
 
-/* An idle agent gets the vertex. */
+/* Gives the vertex to an idle agent. */
 static void
-wake(struct ta *ta, struct vertex *v)
+feed_idle(struct ta *ta, struct vertex *v)
 {
 	idle_del(ta);
 	set_busy(ta);
-	give(ta, v);
-	feed(ta);
+	feed_busy(ta, v);
+	feed_ahead(ta);
 }
 
-/* It has no job: it becomes idle, or ends, by maxage or maxjobs or for another
- * ring.  While its own ring has mail it is not ended for another ring in its
- * first STRETCH jobs and STRETCH_MOST seconds, or each job would cost a start.
- */
+/* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
+ * maxjobs or for another ring.  While its own ring has mail it is not ended for
+ * another ring in its first STRETCH jobs and STRETCH_MOST seconds, or each job
+ * would cost a start. */
 static void
-go_on(struct ta *ta)
+feed_or_release(struct ta *ta)
 {
 	int stays;
 
-	feed(ta);
+	feed_ahead(ta);
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_detach_agent(ta);
 	stays = (ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
 	    order_has_work(ta->ring)) || !should_yield(ta->ring);
-	if (!is_at_work(ta) || !stays) {
-		end(ta, 1);
+	if (!can_get_jobs(ta) || !stays) {
+		end_agent(ta, 1);
 		return;
 	}
 	ta->state = TA_IDLE;
@@ -629,9 +634,10 @@ go_on(struct ta *ta)
 
 /* ---- its lines ------------------------------------------------------- */
 
-/* The agent has sent a line outside the protocol: 1 when it is to be logged. */
+/* Counts a line outside the protocol.  Returns 1 if the line is to be
+ * logged. */
 static int
-is_logged(struct ta *ta)
+count_noise(struct ta *ta)
 {
 	if (ta->noise++ == NOISE_MOST)
 		log_warn("agent-says pid=%d channel=%s too much; no more of "
@@ -639,38 +645,38 @@ is_logged(struct ta *ta)
 	return ta->noise <= NOISE_MOST;
 }
 
-/* A line outside the protocol.  The first of several is kept as the reason, as
- * the others mostly only explain it. */
+/* Keeps and logs a line outside the protocol.  The first of several is kept as
+ * the reason, as the others mostly explain it. */
 static void
-noise(struct ta *ta, const char *what, const char *line)
+note_noise(struct ta *ta, const char *what, const char *line)
 {
 	line += strspn(line, " ");
 	if (ta->words[0] == '\0')
 		text_fmt(ta->words, sizeof(ta->words), "%s", line);
-	/* before #hungry it comes with the reason if it dies */
-	if (ta->started && is_logged(ta))
+	/* before #hungry the reason of its death has the line */
+	if (ta->started && count_noise(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
 
-/* A line "#step": its current step with its oldest job, for mailq.  Too many in
- * a row are no signs of life (listen_to). */
+/* Keeps the text of a line "#step" on its oldest job, for mailq.  Too many in a
+ * row are no signs of life (read_lines). */
 static void
-step(struct ta *ta, const char *line)
+note_step(struct ta *ta, const char *line)
 {
 	ta->steps++;
 	text_fmt(ta->step, sizeof(ta->step), "%s", line + strspn(line, " "));
 }
 
-/* Its lines before are no reason any more. */
+/* Clears earlier lines, which are no reason any more. */
 static void
-forget_words(struct ta *ta)
+clear_words(struct ta *ta)
 {
 	ta->steps = 0;
 	ta->words[0] = '\0';
 }
 
-/* It is up and gets its first job line, unless an operator has held or ended
+/* Sends a new agent its first job line, unless an operator has held or ended
  * the job by now. */
 static void
 send_first(struct ta *ta)
@@ -682,16 +688,17 @@ send_first(struct ta *ta)
 	    v->msg->held || v->thread->held != NULL)
 		q_end_job(ta, NULL);
 	else
-		say_job(ta, v);
+		send_job(ta, v);
 }
 
+/* Acts on "#hungry". */
 static void
-hungry(struct ta *ta)
+end_oldest_job(struct ta *ta)
 {
 	if (!ta->started)
 		th_agent_started(ta);
 	ta->step[0] = '\0';
-	forget_words(ta);
+	clear_words(ta);
 	if (ta->state == TA_STARTING) {
 		send_first(ta);
 	} else if (ta->skip > 0) {
@@ -699,19 +706,19 @@ hungry(struct ta *ta)
 		return;
 	} else if (ta->jobs.n == 0 || ta->fed < 0) {
 		if (ta->state != TA_CLOSING)	/* else it may not know yet */
-			noise(ta, "hungry, but it has no job", "");
+			note_noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
 		ta->heard = now.mono;
 		ta->ring->failures = 0;
 		q_end_job(ta, "transport agent did not report on it");
 	}
-	go_on(ta);
+	feed_or_release(ta);
 }
 
-/* INUM/OFFSET \t NOTARY \t STATUS [TEXT] */
+/* Reads a report: INUM/OFFSET \t NOTARY \t STATUS [TEXT]. */
 static void
-report(struct ta *ta, char *line)
+parse_report(struct ta *ta, char *line)
 {
 	unsigned long num, off;
 	const char *s, *notary, *why;
@@ -721,7 +728,7 @@ report(struct ta *ta, char *line)
 	if (s == line || *s != '/' ||
 	    num_upto(s + 1, CONTROL_MAX, &off, &notary) < 0 ||
 	    *notary++ != '\t' || (status = ctl_notary_end(notary)) == NULL) {
-		noise(ta, "garbled: ", line);
+		note_noise(ta, "garbled: ", line);
 		return;
 	}
 	*status++ = '\0';
@@ -736,33 +743,33 @@ report(struct ta *ta, char *line)
 		ta->steps++;	/* or it could go on for ever */
 	} else if (why == NULL) {
 		ta->heard = now.mono;
-		forget_words(ta);
-	} else if (is_logged(ta))
+		clear_words(ta);
+	} else if (count_noise(ta))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
 		    ta->pid, num, off, status, why);
 }
 
 static void
-take_line(struct ta *ta, char *line)
+parse_line(struct ta *ta, char *line)
 {
 	log_debug("from pid=%d %s", ta->pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
-		hungry(ta);
+		end_oldest_job(ta);
 	else if (strncmp(line, "#resync", 7) == 0)
-		noise(ta, "found nothing to do in: ", line + 7);
+		note_noise(ta, "found nothing to do in: ", line + 7);
 	else if (strncmp(line, "#step ", 6) == 0)
-		step(ta, line + 6);
+		note_step(ta, line + 6);
 	else if (*line == '#')
-		noise(ta, "", line + 1);
+		note_noise(ta, "", line + 1);
 	else if (*line != '\0')
-		report(ta, line);
+		parse_report(ta, line);
 }
 
-/* Obeys the lines in inbuf, which has npart bytes of a line and n new ones.
- * The beginning of the next line is kept; of a line that is too long only the
- * fact that there is one. */
+/* Acts on the lines in inbuf, which has room for npart bytes of a line kept
+ * before and has n new ones.  Keeps the beginning of the next line; a line that
+ * is too long is dropped. */
 static void
-take_lines(struct ta *ta, size_t n)
+parse_lines(struct ta *ta, size_t n)
 {
 	char *s = inbuf, *end_of_line;
 
@@ -772,7 +779,7 @@ take_lines(struct ta *ta, size_t n)
 	    s = end_of_line + 1) {
 		*end_of_line = '\0';
 		if (!ta->overlong)
-			take_line(ta, s);
+			parse_line(ta, s);
 		ta->overlong = 0;
 		n -= end_of_line + 1 - s;
 	}
@@ -786,21 +793,21 @@ take_lines(struct ta *ta, size_t n)
 		memcpy(ta->part, s, n);
 		ta->npart = n;
 	} else {
-		noise(ta, "garbled: ", "a line that is too long");
+		note_noise(ta, "garbled: ", "a line that is too long");
 		ta->overlong = 1;
 	}
 }
 
 static void
-hang_up(struct ta *ta)
+close_agent(struct ta *ta)
 {
 	cmd_close(ta->in, ta->out);
 	ta->in = ta->out = -1;
 }
 
-/* Reads its lines, at most reads buffers full. */
+/* Reads lines of the agent, at most so many buffers full. */
 static void
-listen_to(struct ta *ta, int reads)
+read_lines(struct ta *ta, int reads)
 {
 	long n = READ_MOST;
 
@@ -809,23 +816,23 @@ listen_to(struct ta *ta, int reads)
 		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
-			hang_up(ta);
+			close_agent(ta);
 			if (!ta->reaped)
-				end(ta, 1);
+				end_agent(ta, 1);
 			return;
 		}
 		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
 			/* no sign of life */
 			ta->heard = now.mono;
-		take_lines(ta, n);
+		parse_lines(ta, n);
 	}
 }
 
 /* ---- end ------------------------------------------------------------- */
 
-/* How it ended, in words. */
+/* Writes in words how the agent ended. */
 static void
-how_it_ended(const struct ta *ta, int status, char *s, size_t size)
+format_end(const struct ta *ta, int status, char *s, size_t size)
 {
 	struct text t;
 
@@ -843,8 +850,8 @@ how_it_ended(const struct ta *ta, int status, char *s, size_t size)
 		text_add(&t, " while at this: %s", ta->step);
 }
 
-/* Has it begun its oldest job?  It has reported, or set a tag; the agent dsn
- * sets none. */
+/* Returns 1 if the agent has begun its oldest job: it has reported, or set a
+ * tag; the agent dsn sets none. */
 static int
 has_begun(const struct ta *ta)
 {
@@ -855,9 +862,10 @@ has_begun(const struct ta *ta)
 	return tag == '~' || tag == '+' || tag == '-';
 }
 
-/* Was its oldest job in work when it ended?  Reports, tags and its silence show
- * that.  An agent may set no tags; so a job that was the oldest at two such
- * ends was in work.  If agents begin no job at all, it takes some ends more. */
+/* Returns 1 if its oldest job was in work when the agent ended, by reports,
+ * tags or silence (begun).  An agent may set no tags, so a job that was the
+ * oldest at two such ends was in work; if agents begin no job at all, at some
+ * more. */
 static int
 was_in_work(const struct ta *ta, int begun)
 {
@@ -865,9 +873,9 @@ was_in_work(const struct ta *ta, int begun)
 	    ta->ring->failures > FAILURES);
 }
 
-/* It is dead and its output is read to the end: frees its jobs and its slot. */
+/* Frees the jobs and the slot of a dead agent whose output was read. */
 static void
-clean_up(struct ta *ta, int status)
+release_jobs(struct ta *ta, int status)
 {
 	struct ring *r = ta->ring;
 	/* jobs whose lines were sent to it */
@@ -876,12 +884,12 @@ clean_up(struct ta *ta, int status)
 	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
 	char how[300], reason[340];
 
-	how_it_ended(ta, status, how, sizeof(how));
+	format_end(ta, status, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->started && stops) {
-		cannot_start(r, ta->thread, r->conf->v.interval, how);
+		stop_after_failure(r, ta->thread, r->conf->v.interval, how);
 	} else if (jobs > 0 && ta->njobs == jobs && !begun && stops) {
-		cannot_start(r, ta->thread,
+		stop_after_failure(r, ta->thread,
 		    least(FAILED_MOST, 1L << r->failures), how);
 		if (r->failures < 16 && more)
 			r->failures++;
@@ -903,12 +911,12 @@ clean_up(struct ta *ta, int status)
 		idle_del(ta);
 	ta->thread->nref--;
 	th_update(ta->thread);
-	count(r, -1, 0, -ta->ending);
+	count_agents(r, -1, 0, -ta->ending);
 	q.nagents--;
 }
 
 int
-ta_reaped(long pid, int status)
+ta_reap(long pid, int status)
 {
 	struct ta *ta = q.agents;
 
@@ -919,11 +927,11 @@ ta_reaped(long pid, int status)
 	ta->reaped = 1;
 	/* a child of it may keep the other end open: only the bytes that are
 	 * there now are read */
-	listen_to(ta, 64);
+	read_lines(ta, 64);
 	if (ta->npart > 0)
-		noise(ta, "garbled: ", ta->part);
-	hang_up(ta);
-	clean_up(ta, status);
+		note_noise(ta, "garbled: ", ta->part);
+	close_agent(ta);
+	release_jobs(ta, status);
 	REMOVE(q.agents, ta, next, prev);
 	free(ta->part);
 	free(ta->outbuf);
@@ -931,53 +939,54 @@ ta_reaped(long pid, int status)
 	return 1;
 }
 
-/* It is due: ends it if it was idle or silent for too long, and makes it end if
- * it did not. */
+/* Acts on the timer of the agent: ends it if it was idle or silent for too
+ * long, and sends signals if that was in vain. */
 static void
-time_over(struct ta *ta)
+run_timer(struct ta *ta)
 {
 	double silent = ta->heard + ta->ring->conf->v.timeout;
 
 	if (ta->state == TA_BUSY && silent > now.mono) {
 		ta->due = silent;
 	} else if (ta->state != TA_CLOSING) {
-		end(ta, ta->state == TA_IDLE);
+		end_agent(ta, ta->state == TA_IDLE);
 	} else {
 		if (ta->ending && ta->kills == 0)
 			ta->due = now.mono + GRACE;
 		else
-			signal_it(ta);
+			signal_agent(ta);
 		set_ending(ta, 0);
 	}
 }
 
 /* ---- one vertex ------------------------------------------------------ */
 
-/* Gives the vertex to a busy agent of its host that has fewer jobs than that
- * and may get more: the one with the fewest, of several the newest.  1 or 0. */
+/* Gives the vertex to the busy agent of its host that has the fewest jobs,
+ * fewer than this number, and may get more; of several to the newest.  1, or 0
+ * when there is none. */
 static int
-give_busy(struct vertex *v, long jobs)
+feed_least_busy(struct vertex *v, long jobs)
 {
 	struct ta *ta, *best = NULL;
 
-	if (jobs == 0 || no_ahead(v->thread))
+	if (jobs == 0 || has_no_jobs_ahead(v->thread))
 		return 0;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
-		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&
-		    !clashes(ta, v)) {
+		if ((long)ta->jobs.n < jobs && can_get_jobs(ta) &&
+		    !has_twin_job(ta, v)) {
 			best = ta;
 			jobs = ta->jobs.n;
 		}
 	if (best != NULL)
-		give(best, v);
+		feed_busy(best, v);
 	return best != NULL;
 }
 
 /* Gives the next vertex of the ring to an agent, or blocks it if its message is
- * at its share; when agents are free, a blocked vertex may be the next: 1; 0
- * when there is no vertex or no agent. */
+ * at its share: 1; 0 when there is no vertex or no agent.  When agents are
+ * free, a blocked vertex may be the next. */
 static int
-serve(struct ring *r)
+feed_next(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct vertex *v;
@@ -985,15 +994,16 @@ serve(struct ring *r)
 
 	r->pending = NO_LIMIT;
 	while ((v = order_next_vertex(r)) == NULL) {
-		v = order_unblock_job(r, nfree(r));
+		v = order_unblock_job(r, free_agents(r));
 		if (v == NULL)
 			return 0;
 		th_update(v->thread);
 	}
-	if (give_busy(v, s->backlog))
+	if (feed_least_busy(v, s->backlog))
 		return 1;
-	if (!r->conf->dsn && !order_is_below_share(v->msg, nfree(r)) &&
-	    (give_busy(v, s->overfeed + 1) || order_block_vertex(v) == 0)) {
+	if (!r->conf->dsn && !order_is_below_share(v->msg, free_agents(r)) &&
+	    (feed_least_busy(v, s->overfeed + 1) ||
+	    order_block_vertex(v) == 0)) {
 		th_update(v->thread);
 		return 1;
 	}
@@ -1001,20 +1011,19 @@ serve(struct ring *r)
 	if (idle == NULL && !r->conf->bound)
 		idle = r->idle == NULL ? NULL : r->idle->rprev;
 	if (idle != NULL) {
-		wake(idle, v);
+		feed_idle(idle, v);
 		return 1;
 	}
-	r->pending = obstacle(r, v->thread);
+	r->pending = start_limit(r, v->thread);
 	if (r->pending != NO_LIMIT)
-		return give_busy(v, s->overfeed + 1);
-	start(v);
+		return feed_least_busy(v, s->overfeed + 1);
+	start_agent(v);
 	return 1;
 }
 
-/* If agents are bound to their threads, idle ones get the READY vertices of
- * their own thread. */
+/* Gives READY vertices to idle agents that are bound to their thread. */
 static void
-wake_bound(struct ring *r)
+feed_bound(struct ring *r)
 {
 	struct ta *ta, *next;
 
@@ -1023,7 +1032,7 @@ wake_bound(struct ring *r)
 		if (ta->thread->turn.pos == 0)
 			continue;
 		order_sort_thread(ta->thread);
-		wake(ta, ta->thread->ready.head);
+		feed_idle(ta, ta->thread->ready.head);
 	}
 }
 
@@ -1036,11 +1045,11 @@ send_idle(struct ring *r)
 
 	for (ta = r->idle; ta != NULL && !ta->idle_sent; ta = next) {
 		next = ta->rnext;
-		if (say(ta, "#idle\n") < 0)
+		if (send_line(ta, "#idle\n") < 0)
 			continue;
 		ta->idle_sent = 1;
 		ta->skip++;
-		flush(ta);
+		flush_output(ta);
 		ta->due = now.mono + s->idlemax;
 		if (s->maxage > 0 && ta->born + s->maxage < ta->due)
 			ta->due = ta->born + s->maxage;
@@ -1052,7 +1061,7 @@ send_idle(struct ring *r)
 /* Ends the agent that has been idle longest, of those whose slot another ring
  * waits for. */
 static void
-make_room(void)
+end_longest_idle(void)
 {
 	struct ta *last, *victim = NULL;
 	struct ring *r;
@@ -1061,17 +1070,18 @@ make_room(void)
 		last = r->idle == NULL ? NULL : r->idle->rprev;
 		if (last != NULL &&
 		    (victim == NULL || last->heard < victim->heard) &&
-		    waiters(r, MAXTA) + waiters(r, MAXCHANNEL) > 0)
+		    count_waiting_rings(r, MAXTA) +
+		    count_waiting_rings(r, MAXCHANNEL) > 0)
 			victim = last;
 	}
 	if (victim != NULL)
-		end(victim, 1);
+		end_agent(victim, 1);
 }
 
 /* ---- the loop's verbs ------------------------------------------------ */
 
-/* The ring that got its last new agent longest ago, of those that were not
- * served in this pass. */
+/* Returns the ring that got its last new agent longest ago, of those that are
+ * not done in this pass; or NULL. */
 static struct ring *
 next_ring(void)
 {
@@ -1084,7 +1094,7 @@ next_ring(void)
 }
 
 void
-ta_run(void)
+ta_feed_rings(void)
 {
 	struct ring *r;
 
@@ -1095,15 +1105,15 @@ ta_run(void)
 		if (r->done)
 			r->pending = NO_LIMIT;
 		else if (r->conf->bound)
-			wake_bound(r);
+			feed_bound(r);
 		while (r->done && r->idle != NULL)
-			end(r->idle, 1);
+			end_agent(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->done = !serve(r);
+		r->done = !feed_next(r);
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle(r);
-	make_room();
+	end_longest_idle();
 }
 
 double
@@ -1138,22 +1148,22 @@ ta_do(fd_set *in, fd_set *out)
 
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
 		if (ta->out >= 0 && FD_ISSET(ta->out, out))
-			flush(ta);
+			flush_output(ta);
 		if (ta->in >= 0 && FD_ISSET(ta->in, in))
-			listen_to(ta, READS);
+			read_lines(ta, READS);
 		if (ta->due <= now.mono)
-			time_over(ta);
+			run_timer(ta);
 	}
 }
 
 void
-ta_end(int kill)
+ta_end_all(int kill)
 {
 	struct ta *ta;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next)
 		if (kill)
-			signal_it(ta);
+			signal_agent(ta);
 		else if (ta->state == TA_IDLE || ta->state == TA_STARTING)
-			end(ta, 1);
+			end_agent(ta, 1);
 }
