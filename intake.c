@@ -701,7 +701,7 @@ static void
 apply_triggers(struct ctl *c)
 {
 	ctl_seek(c, 0);
-	while (ctl_next_trigger(c)) {
+	while (c->ntrigger > 0 && ctl_next_trigger(c)) {
 		th_trigger_host(c->host);
 		if (q.stubs.n > 0 &&
 		    add_request(ASK_FLUSH, NULL, c->host) < 0)

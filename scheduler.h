@@ -559,7 +559,7 @@ struct ta {
 				 * never */
 	char	*part;		/* npart bytes of a line not yet ended */
 	size_t	npart;
-	char	*outbuf;	/* nout bytes not written yet, or NULL */
+	char	*outbuf;	/* nout bytes are not written yet; or NULL */
 	size_t	nout;
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */

@@ -82,9 +82,9 @@ is_dir(const char *path)
 static const char *
 message_path(const char *name)
 {
-	static char path[PATH_MAX_];
+	static char path[NAME_MAX_ + 9] = "../queue/";
 
-	text_fmt(path, sizeof(path), "../queue/%s", name);
+	strcpy(path + 9, name);
 	return path;
 }
 
@@ -526,8 +526,8 @@ static int
 is_candidate(const char *entry, char *name)
 {
 	scan.entries++;
-	if (name_parse(entry) != NULL) {
-		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
+	if (name_parse(entry) != NULL) {	/* it fits behind a directory */
+		strcat(strcpy(name, office_dir(scan.at)), entry);
 		return 1;
 	}
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&

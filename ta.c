@@ -351,10 +351,6 @@ flush_output(struct ta *ta)
 	if (n > 0) {
 		ta->nout -= n;
 		memmove(ta->outbuf, ta->outbuf + n, ta->nout);
-		if (ta->nout == 0) {
-			free(ta->outbuf);
-			ta->outbuf = NULL;
-		}
 	} else if (n < 0 && !is_later(errno)) {
 		ta->nout = 0;
 		if (errno != EPIPE && errno != ECONNRESET &&
@@ -418,10 +414,12 @@ static int
 append_output(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
+	char *buf = realloc(ta->outbuf, ta->nout + n);
 
-	if (ta->outbuf == NULL && (ta->outbuf = mem_get(OUT_MOST)) == NULL)
+	if (buf == NULL)
 		return -1;
-	memcpy(ta->outbuf + ta->nout, line, n);
+	ta->outbuf = buf;
+	memcpy(buf + ta->nout, line, n);
 	ta->nout += n;
 	return 0;
 }

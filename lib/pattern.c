@@ -208,6 +208,8 @@ pat_match(const char *p, const char *s)
 		if (*p == '*') {
 			star = ++p;
 			back = s;
+			if (*p == '\0')
+				return 1;
 		} else if (*p != '\0' && item_matches(p, (unsigned char)*s)) {
 			p = item_end(p);
 			s++;

@@ -1176,7 +1176,7 @@ hash_grow(struct hash *h)
 void
 hash_add(struct hash *h, struct hlink *l, unsigned long hash)
 {
-	if (h->n / 2 > h->mask)
+	if (h->n > h->mask)
 		hash_grow(h);
 	l->hash = hash;
 	l->next = *hash_chain(h, hash);

@@ -319,7 +319,7 @@ int	groups_leave(gid_t gid);
 struct passwd *user_find(const char *name, long uid);
 #endif
 
-/* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
+/* ---- hash: chained, doubled when each chain has one.  Expected O(1) --- */
 
 struct hlink {
 	struct hlink *next;
