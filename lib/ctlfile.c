@@ -481,7 +481,6 @@ scan_line(struct ctl *c)
 {
 	char *value = value_of(c);
 	const char *end;
-	unsigned long format;
 
 	switch (c->l.line[0]) {
 	case 'r':
@@ -494,8 +493,7 @@ scan_line(struct ctl *c)
 		scan_cancel(c);
 		break;
 	case '@':
-		format = strtoul(value, NULL, 0);
-		if (format & ~7UL)
+		if (strtoul(value, NULL, 0) & ~7UL)
 			c->why = "its format (@) is not known here";
 		else if (c->nrcpt > 0)
 			c->why = "its format (@) comes behind a recipient";

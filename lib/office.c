@@ -141,30 +141,35 @@ spool_time(const struct stat *st, struct spool_time *t)
 static const char code[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
 
-/* Adds the id without the number of the start: 0, or -1 if the time has no date
- * or the text no room. */
+/* Adds the id without the number of the start: 0, or -1 when there is no room.
+ */
 static int
 put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 {
 	const char *p = name_base(name);
-	const struct tm *tm = gmtime(&wall);
+	unsigned long sec = wall, rest = 4 * (sec / 86400 + 719468) + 3;
+	unsigned long year = rest / 146097 * 100, month;
 	char stamp[13];
-	unsigned year;		/* of any time_t, without overflow */
 	int bit, n = 8;
 
-	if (tm == NULL)
-		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	year = (unsigned)tm->tm_year + 1900;
+	/* By arithmetic, as gmtime takes 300 instructions.  Years begin in
+	 * March, so that a leap day is the last one of a year.  400 years have
+	 * 146097 days, four 1461, and five months 153. */
+	rest = rest % 146097 | 3;
+	year += rest / 1461;
+	rest = rest % 1461 / 4 * 5 + 2;
+	month = rest / 153;
+	year += month >= 10;
 	stamp[0] = code[year >> 12 & 63];
 	stamp[1] = code[year >> 6 & 63];
 	stamp[2] = code[year & 63];
-	stamp[3] = code[tm->tm_mon];
-	stamp[4] = code[tm->tm_mday - 1];
-	stamp[5] = code[tm->tm_hour];
-	stamp[6] = code[tm->tm_min];
-	stamp[7] = code[tm->tm_sec];
+	stamp[3] = code[(month + 2) % 12];
+	stamp[4] = code[rest % 153 / 5];
+	stamp[5] = code[sec / 3600 % 24];
+	stamp[6] = code[sec / 60 % 60];
+	stamp[7] = code[sec % 60];
 	for (bit = 24; bit >= 0 && ns != 0; bit -= 6)
 		stamp[n++] = code[ns >> bit & 63];
 	text_put(t, "S", 1);
