@@ -32,27 +32,28 @@
 #define LOGDIR		"/var/log"
 #endif
 
-#define WATCH_EVERY	5	/* seconds between looks ... */
-#define WATCH_MOST	86400	/* ... at most */
+#define WATCH_EVERY	5	/* seconds between two screens of -w */
+#define WATCH_MOST	86400	/* largest number of -w */
 
 enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS, WATCH };
 
 static struct {
 	enum listing listing;
-	int	dests;		/* destinations, as a list or as JSON */
+	int	dests;		/* option -D, as a list or as JSON */
 	int	verbose;
 	char	*filter;	/* or NULL */
-	char	**patterns;	/* the same, expanded */
+	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	named;		/* ... in the environment, or for a command */
-	struct mq_order order;	/* a command, or what filters a listing */
+	int	named;		/* the environment names the post office, or a
+				 * command is about it */
+	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* for show, or NULL */
-	long	every;		/* seconds between looks, for WATCH */
-	const char *meant;	/* the command that a host may be, or NULL */
+	long	every;		/* WATCH: seconds between two screens */
+	const char *meant;	/* command that the host resembles, or NULL */
 } want;
 
-/* The look before, for WATCH. */
+/* WATCH: the screen before. */
 static struct {
 	struct mq_queue queue;
 	double	at;		/* mono */
@@ -86,7 +87,6 @@ usage(const char *f, ...)
 	return X_USAGE;
 }
 
-/* With options, commands and filters, each with what it is. */
 static int
 show_help(void)
 {
@@ -121,7 +121,7 @@ show_help(void)
 }
 
 static void
-filter(struct mq_queue *queue)
+hide_unmatched(struct mq_queue *queue)
 {
 	struct mq_dest *d;
 
@@ -148,9 +148,9 @@ put_line(FILE *f, const char *s)
 	putc('\n', f);
 }
 
-/* Does the line of a thread, "    channel/host/0  N=3 ...", pass? */
+/* Returns 1 if the line of a thread, "    channel/host/0  N=3", passes -f. */
 static int
-thread_passes(const char *line)
+is_thread_shown(const char *line)
 {
 	static char s[MQ_TOKEN_MAX];
 	char *host, *end;
@@ -184,7 +184,7 @@ report_line(void *f, const char *line)
 	} else if (*line != ' ') {
 		text_fmt(head, sizeof(head), "%s", line);
 		shown = 0;
-	} else if (thread_passes(line)) {
+	} else if (is_thread_shown(line)) {
 		if (!shown)
 			put_line(f, head);
 		shown = 1;
@@ -220,20 +220,6 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return 0;
 }
 
-/* Shows what the filters match: an exit code. */
-static int
-show_picked(struct mq_queue *queue, const struct mq_view *view, int scheduler)
-{
-	int rc;
-
-	if (mq_order_pick(&want.order, queue, view, &rc) == 0 &&
-	    show_queue(queue, view, scheduler) < 0) {
-		mq_complain("there is not enough memory to show that");
-		return X_UNAVAILABLE;
-	}
-	return rc;
-}
-
 /* Sends a command for each message that the filters match: an exit code. */
 static int
 do_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
@@ -251,7 +237,7 @@ static int
 show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 {
 	struct mq_view view;
-	int bad;
+	int bad, rc = 0;
 
 	view.verbose = want.verbose;
 	view.postoffice = po;
@@ -260,21 +246,22 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 		return mq_show_story(&want.order, queue, &view, want.logfile);
 	if (want.order.verb != NULL)
 		return do_picked(queue, &view, a);
-	if (want.order.filter != NULL)
-		return show_picked(queue, &view, scheduler);
+	if (want.order.filter != NULL &&
+	    mq_order_pick(&want.order, queue, &view, &rc) < 0)
+		return rc;
 	if (want.patterns != NULL)
-		filter(queue);
+		hide_unmatched(queue);
 	bad = want.dests ? mq_show_dests(queue, &view, want.listing == JSON) :
 	    show_queue(queue, &view, scheduler);
 	if (bad == 0)
-		return 0;
+		return rc;
 	mq_complain("there is not enough memory to show that");
 	return X_UNAVAILABLE;
 }
 
 /* Frees the queue, or with -w keeps it to compare the next one with. */
 static void
-done_with(struct mq_queue *queue)
+keep_or_free(struct mq_queue *queue)
 {
 	if (want.listing != WATCH) {
 		mq_free(queue);
@@ -285,8 +272,8 @@ done_with(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* No scheduler answers: shows the spool, unless a scheduler was named.  If one
- * is there and says nothing, that is an error. */
+/* Shows the spool, as no scheduler answers; a scheduler that was named or that
+ * takes requests silently is an error.  An exit code. */
 static int
 show_spool(struct mq_ask *a)
 {
@@ -322,26 +309,26 @@ show_spool(struct mq_ask *a)
 		putchar('\n');
 	}
 	rc = show(&queue, want.postoffice, a, 0);
-	done_with(&queue);
+	keep_or_free(&queue);
 	return rc == 0 && a->silent ? X_UNAVAILABLE : rc;
 }
 
-/* Must the answer be from the post office of $POSTOFFICE?  The usual places may
- * belong to a scheduler of another one. */
+/* Returns 1 if only an answer for want.postoffice counts: the usual places may
+ * belong to a scheduler of another post office. */
 static int
-is_choosy(const struct mq_ask *a)
+needs_own_office(const struct mq_ask *a)
 {
 	return want.named && a->host == NULL && a->port == NULL &&
 	    a->pipe == NULL;
 }
 
-/* Is this the dump of another post office? */
+/* Returns 1 if the dump is of another post office than the wanted one. */
 static int
-is_other(const struct mq_queue *queue, const struct mq_ask *a)
+is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	struct stat ours, theirs;
 
-	if (!is_choosy(a) || queue->postoffice[0] == '\0')
+	if (!needs_own_office(a) || queue->postoffice[0] == '\0')
 		return 0;
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
@@ -349,31 +336,19 @@ is_other(const struct mq_queue *queue, const struct mq_ask *a)
 	return !is_same_file(&ours, &theirs);
 }
 
-/* Prints a report that was held until its post office was known. */
-static void
-show_report(FILE *f)
-{
-	char buf[4096];
-	size_t n;
-
-	rewind(f);
-	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
-		fwrite(buf, 1, n, stdout);
-}
-
 /* The post office of a scheduler of this machine, else NULL. */
 static const char *
-office_of(const struct mq_queue *queue, const struct mq_ask *a)
+find_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	return !a->local ? NULL : queue->postoffice[0] == '/' ?
 	    queue->postoffice : want.postoffice;
 }
 
-/* A dump has been read: the exit code. */
+/* Shows a dump that was read: an exit code. */
 static int
 show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
-	const char *po = office_of(queue, a);
+	const char *po = find_office(queue, a);
 
 	if (want.dests && !queue->facts) {
 		mq_complain("the scheduler does not tell of destinations: it "
@@ -414,14 +389,16 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
 	return -1;
 }
 
-/* Asks for the report: 0, an exit code, or -1: another post office's. */
+/* Asks for the report: 0, an exit code, or -1 if it is of another post office.
+ * Until the post office is known, a temporary file has the report. */
 static int
-report(struct mq_queue *queue, struct mq_ask *a)
+ask_report(struct mq_queue *queue, struct mq_ask *a)
 {
 	const char *po;
-	char why[MQ_WHY_MAX];
-	FILE *f = is_choosy(a) ? tmpfile() : stdout;
+	char why[MQ_WHY_MAX], buf[4096];
+	FILE *f = needs_own_office(a) ? tmpfile() : stdout;
 	int rc = 0;
+	size_t n;
 
 	if (f == NULL) {
 		mq_complain("there is no place for a temporary file");
@@ -430,15 +407,17 @@ report(struct mq_queue *queue, struct mq_ask *a)
 	if (read_answer(queue, a, why, report_line, f) < 0) {
 		mq_complain("%s", why);
 		rc = X_UNAVAILABLE;
-	} else if (is_other(queue, a)) {
+	} else if (is_other_office(queue, a)) {
 		rc = -1;
 	} else if (f != stdout && (fflush(f) != 0 || ferror(f))) {
 		mq_complain("a temporary file cannot be written");
 		rc = X_UNAVAILABLE;
 	} else {
 		if (f != stdout)
-			show_report(f);
-		po = office_of(queue, a);
+			for (rewind(f); (n = fread(buf, 1, sizeof(buf), f)) >
+			    0; )
+				fwrite(buf, 1, n, stdout);
+		po = find_office(queue, a);
 		if (want.patterns == NULL && queue->facts && po != NULL &&
 		    mq_read_around(queue, po, 0) < 0)
 			rc = X_UNAVAILABLE;
@@ -451,7 +430,7 @@ report(struct mq_queue *queue, struct mq_ask *a)
 }
 
 static int
-dump(struct mq_queue *queue, struct mq_ask *a)
+ask_dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
@@ -461,11 +440,11 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	mq_ask_close(a);
-	return is_other(queue, a) ? -1 : show_dump(queue, a);
+	return is_other_office(queue, a) ? -1 : show_dump(queue, a);
 }
 
 static int
-list(struct mq_ask *a)
+ask_and_show(struct mq_ask *a)
 {
 	static struct mq_queue queue;
 	int rc;
@@ -476,13 +455,13 @@ list(struct mq_ask *a)
 		queue.only_dests = want.dests;
 		queue.both = want.order.show;
 		queue.with_dests = want.listing == WATCH;
-		rc = want.listing == REPORT ? report(&queue, a) :
-		    dump(&queue, a);
+		rc = want.listing == REPORT ? ask_report(&queue, a) :
+		    ask_dump(&queue, a);
 		if (rc < 0)
 			mq_ask_add_why(a, "a scheduler answers for another "
 			    "post office, %s", queue.postoffice);
 		if (rc == 0)
-			done_with(&queue);
+			keep_or_free(&queue);
 		else
 			mq_free(&queue);
 		if (rc >= 0)
@@ -491,7 +470,7 @@ list(struct mq_ask *a)
 	return show_spool(a);
 }
 
-/* Shows the queue again and again, until a signal or a failed first time. */
+/* Shows the queue again and again, until a signal or a failed first screen. */
 static int
 watch(struct mq_ask *a)
 {
@@ -502,7 +481,7 @@ watch(struct mq_ask *a)
 		a->denied = a->silent = 0;
 		a->why[0] = '\0';
 		mq_watch_begin();
-		rc = list(a);
+		rc = ask_and_show(a);
 		if (fflush(stdout) != 0 || ferror(stdout) || (first && rc != 0))
 			return rc;
 		first = 0;
@@ -510,10 +489,10 @@ watch(struct mq_ask *a)
 	}
 }
 
-/* The number of -w, behind it or behind all options, if it is the next word:
- * its place is used up.  0, or -1 if it is too small or too large. */
+/* Takes the next word as the number of -w, if it is a number: 0, or -1 if the
+ * number is too small or too large. */
 static int
-take_seconds(int argc, char **argv)
+parse_seconds(int argc, char **argv)
 {
 	const char *end;
 	unsigned long n;
@@ -530,18 +509,9 @@ take_seconds(int argc, char **argv)
 
 /* ---- options ----------------------------------------------------------- */
 
-/* The filter becomes patterns: 0, or an exit code. */
-static int
-take_filter(void)
-{
-	const char *bad = pat_read(want.filter, &want.patterns);
-
-	return bad == NULL ? 0 : usage("-f %.200s: %s", want.filter, bad);
-}
-
-/* Where the scheduler's log is, unless it was named. */
+/* Sets the path of the scheduler's log, unless -L gave it. */
 static void
-find_log(void)
+set_logfile(void)
 {
 	static char path[MQ_PATH_MAX];
 	const char *dir = getenv("LOGDIR");
@@ -552,9 +522,9 @@ find_log(void)
 		want.logfile = path;
 }
 
-/* Messages, patterns and filters: 0, or an exit code after saying why. */
+/* Parses messages, patterns and filters: 0, or an exit code. */
 static int
-take_what(struct mq_order *o, int n, char **words)
+parse_what(struct mq_order *o, int n, char **words)
 {
 	int rc = mq_order_parse(o, n, words);
 
@@ -563,7 +533,7 @@ take_what(struct mq_order *o, int n, char **words)
 
 /* Runs a command with its arguments: an exit code. */
 static int
-command(struct mq_ask *a, int argc, char **argv)
+run_command(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
 	int rc, done = 0;
@@ -574,7 +544,7 @@ command(struct mq_ask *a, int argc, char **argv)
 		return usage("a command takes no options but -n, and -v with "
 		    "that");
 	o->verb = argv[0];
-	rc = take_what(o, argc - 1, argv + 1);
+	rc = parse_what(o, argc - 1, argv + 1);
 	if (rc != 0)
 		return rc;
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
@@ -586,11 +556,11 @@ command(struct mq_ask *a, int argc, char **argv)
 		if (o->n == 0)
 			return done;
 	}
-	find_log();
+	set_logfile();
 	rc = mq_order_resolve(o, want.postoffice, want.logfile);
 	if (rc != 0)
 		return rc;
-	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
+	rc = o->filter != NULL || (o->dry && o->n > 0) ? ask_and_show(a) :
 	    mq_order_send(o, a, NULL, NULL);
 	return done != 0 ? done : rc;
 }
@@ -606,21 +576,21 @@ run_show(struct mq_ask *a, int argc, char **argv)
 	    want.verbose || o->dry)
 		return usage("show takes only -q, -p, -U and -L");
 	o->show = 1;
-	rc = take_what(o, argc - 1, argv + 1);
+	rc = parse_what(o, argc - 1, argv + 1);
 	if (rc != 0)
 		return rc;
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("show wants messages that are named, or filters");
-	find_log();
-	return o->filter != NULL || o->n > 0 ? list(a) : 0;
+	set_logfile();
+	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
-/* The filters of a listing and its host: 0, or an exit code. */
+/* Parses the filters of a listing and its host: 0, or an exit code. */
 static int
-take_words(struct mq_ask *a, int argc, char **argv)
+parse_words(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
-	int rc = take_what(o, argc, argv);
+	int rc = parse_what(o, argc, argv);
 
 	if (rc != 0)
 		return X_USAGE;
@@ -639,16 +609,18 @@ take_words(struct mq_ask *a, int argc, char **argv)
 }
 
 static int
-run(struct mq_ask *a, int argc, char **argv)
+run_words(struct mq_ask *a, int argc, char **argv)
 {
+	const char *why;
+
 	mq_pick_init(&want.order.pick);
 	if (want.logfile != NULL && (argc == 0 || strcmp(argv[0], "show") != 0))
 		return usage("-L is for show");
 	if (argc > 0 && mq_is_verb(argv[0]))
-		return command(a, argc, argv);
+		return run_command(a, argc, argv);
 	if (argc > 0 && strcmp(argv[0], "show") == 0)
 		return run_show(a, argc, argv);
-	if (take_words(a, argc, argv) != 0)
+	if (parse_words(a, argc, argv) != 0)
 		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
 		return usage("-q asks by a pipe, a host and -p by TCP");
@@ -657,14 +629,16 @@ run(struct mq_ask *a, int argc, char **argv)
 		return usage("this mailq was built without TCP: it takes no "
 		    "host and no -p");
 #endif
-	if (want.filter != NULL && take_filter() != 0)
-		return X_USAGE;
-	return want.listing == WATCH ? watch(a) : list(a);
+	why = want.filter == NULL ? NULL :
+	    pat_read(want.filter, &want.patterns);
+	if (why != NULL)
+		return usage("-f %.200s: %s", want.filter, why);
+	return want.listing == WATCH ? watch(a) : ask_and_show(a);
 }
 
-/* The letter of a listing, or -1 when there was another. */
+/* Sets the listing: 0, or -1 if another one is set. */
 static int
-one_listing(enum listing listing)
+set_listing(enum listing listing)
 {
 	if (want.listing != LIST && want.listing != listing)
 		return -1;
@@ -687,14 +661,14 @@ main(int argc, char **argv)
 	ask.in.fd = -1;
 	while ((c = getopt(argc, argv, "DQSsvVjcnwf:q:p:U:L:")) != -1)
 		switch (c) {
-		case 'Q': bad |= one_listing(REPORT); break;
-		case 'S': bad |= one_listing(SIZES); break;
-		case 's': bad |= one_listing(SHAPE); break;
-		case 'j': bad |= one_listing(JSON); break;
-		case 'c': bad |= one_listing(COUNTS); break;
+		case 'Q': bad |= set_listing(REPORT); break;
+		case 'S': bad |= set_listing(SIZES); break;
+		case 's': bad |= set_listing(SHAPE); break;
+		case 'j': bad |= set_listing(JSON); break;
+		case 'c': bad |= set_listing(COUNTS); break;
 		case 'w':
-			bad |= one_listing(WATCH);
-			span |= take_seconds(argc, argv);
+			bad |= set_listing(WATCH);
+			span |= parse_seconds(argc, argv);
 			break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
@@ -712,7 +686,7 @@ main(int argc, char **argv)
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
-	if (want.listing == WATCH && (span | take_seconds(argc, argv)) < 0)
+	if (want.listing == WATCH && (span | parse_seconds(argc, argv)) < 0)
 		return usage("-w takes 1 to 86400 seconds");
 	if (want.every == 0)
 		want.every = WATCH_EVERY;
@@ -724,7 +698,7 @@ main(int argc, char **argv)
 		want.postoffice = POSTOFFICE;
 	ask.postoffice = want.postoffice;
 	ask.rendezvous = getenv("RENDEZVOUS");
-	rc = run(&ask, argc - optind, argv + optind);
+	rc = run_words(&ask, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		mq_complain("the listing cannot be written");
 		rc = X_IOERR;

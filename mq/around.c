@@ -25,14 +25,14 @@
 #include <dirent.h>
 
 #define CONTROL		".control"
-#define STRAY_AGE	60	/* seconds until one is shown */
+#define STRAY_AGE	60	/* age of a stray to show, seconds */
 
 /* ---- looking ---------------------------------------------------------- */
 
-/* A line of the scheduler's list of holds: 0, or -1 when there is no memory.  A
- * message has its hold by the name of its files without directories. */
+/* Adds a line of the scheduler's list of holds, in which a message has a name
+ * without directories: 0, or -1 without memory. */
 static int
-take_hold(struct mq_queue *q, char *line)
+add_hold(struct mq_queue *q, char *line)
 {
 	struct mq_msg *m;
 
@@ -56,16 +56,16 @@ read_holds(struct mq_queue *q, const char *po)
 	if (fd >= 0 && (f = fdopen(fd, "r")) == NULL)
 		close(fd);
 	while (f != NULL && bad == 0 && fgets(line, sizeof(line), f) != NULL)
-		bad = take_hold(q, line);
+		bad = add_hold(q, line);
 	if (f != NULL)
 		fclose(f);
 	return bad;
 }
 
-/* Is the entry of postman/ the control file of a message that is there, too?
- * The pair counts once. */
+/* Returns 1 for the control file of a message that is in postman/, too, as the
+ * pair counts once. */
 static int
-is_second(const char *po, const char *entry)
+is_pair_control(const char *po, const char *entry)
 {
 	size_t n = strlen(entry), k = sizeof(CONTROL) - 1;
 	struct stat st;
@@ -85,7 +85,7 @@ is_bounce(const char *entry)
 /* Counts the messages of po/dir, and sets *oldest to the age of the oldest, and
  * *bounces to the number of double bounces among them: 0, or -1 with errno. */
 static int
-count(const char *po, const char *dir, int *messages, int *oldest,
+count_dir(const char *po, const char *dir, int *messages, int *oldest,
     int *bounces)
 {
 	int router = strcmp(dir, "postman") != 0;
@@ -105,7 +105,7 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 		    (router && !deferred_is_name(e->d_name)) ||
 		    lstat(path_in(po, "%s/%s", dir, e->d_name), &st) < 0 ||
 		    (router && !S_ISREG(st.st_mode)) ||
-		    (!router && is_second(po, e->d_name)))
+		    (!router && is_pair_control(po, e->d_name)))
 			continue;
 		++*messages;
 		age = file_age((long)st.st_mtime);
@@ -117,7 +117,7 @@ count(const char *po, const char *dir, int *messages, int *oldest,
 	return 0;
 }
 
-/* The mail in freezer/: 0, or -1 without memory. */
+/* Adds the mail in freezer/: 0, or -1 without memory. */
 static int
 add_frozen(struct mq_queue *q, const char *po)
 {
@@ -147,7 +147,7 @@ mq_read_around(struct mq_queue *q, const char *po, int alone)
 
 	office_routers(&r);
 	for (i = 0; i < r.n; i++) {
-		bad = count(po, r.v[i], &n, &age, &none);
+		bad = count_dir(po, r.v[i], &n, &age, &none);
 		if (bad && i == 0 && !alone && errno == ENOENT)
 			return 0;	/* this is no post office */
 		if (bad && i == 0 && alone)
@@ -159,7 +159,7 @@ mq_read_around(struct mq_queue *q, const char *po, int alone)
 		if (age > q->router_age)
 			q->router_age = age;
 	}
-	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
+	count_dir(po, "postman", &q->aside, &q->aside_age, &q->bounces);
 	bad = mq_read_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
 	return bad == 0 && alone ? read_holds(q, po) : bad;
 }
@@ -170,11 +170,11 @@ struct strays {
 	int	bad;		/* -1: there is no memory */
 };
 
-/* Takes the message file if its control file is not there, or empty; one of a
- * message in the dump cannot be read any more.  The stamp is that of the move
- * into queue/. */
+/* Notes the message file if its control file is missing or empty; a message of
+ * the dump then has a control file that cannot be read.  The age is the time
+ * since the move into queue/. */
 static void
-see_stray(void *arg, const char *name)
+check_stray(void *arg, const char *name)
 {
 	struct strays *s = arg;
 	struct mq_queue *q = s->q;
@@ -216,7 +216,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 	s.po = po;
 	s.bad = 0;
 	q->looked = 1;
-	path_walk(po, "queue", see_stray, &s);
+	path_walk(po, "queue", check_stray, &s);
 	return s.bad;
 }
 
@@ -268,20 +268,11 @@ put_beside(const char *what, int n, int age, int bounces, const char *end)
 	puts(end);
 }
 
-static void
-put_unrouted(const struct mq_unrouted *u)
-{
-	mq_print("deferred/%s", u->num);
-	if (u->tries > 0)
-		mq_print(", tried %s", mq_plural(u->tries, "time"));
-	mq_print(", %s%s\n", mq_next(u->next), mq_reason(u->reason));
-}
-
 void
 mq_put_around(const struct mq_queue *q, int postman)
 {
+	const struct mq_unrouted *u;
 	const struct mq_note *note;
-	unsigned i;
 
 	if (q->filtered)
 		return;
@@ -295,8 +286,12 @@ mq_put_around(const struct mq_queue *q, int postman)
 	if (q->deferred > 0)
 		put_beside(q->deferred == 1 ? "waits in deferred" :
 		    "wait in deferred", q->deferred, q->deferred_age, 0, "");
-	for (i = 0; i < q->nunrouted; i++)
-		put_unrouted(&q->unrouted[i]);
+	for (u = q->unrouted; u < q->unrouted + q->nunrouted; u++) {
+		mq_print("deferred/%s", u->num);
+		if (u->tries > 0)
+			mq_print(", tried %s", mq_plural(u->tries, "time"));
+		mq_print(", %s%s\n", mq_next(u->next), mq_reason(u->reason));
+	}
 	if (postman && q->aside > 0)
 		put_beside(q->aside == 1 ? "was set aside in postman" :
 		    "were set aside in postman", q->aside, q->aside_age,

@@ -38,26 +38,25 @@
 #define FIRST		10	/* seconds for a connection, a first byte */
 #define SILENCE		60	/* seconds without a byte, later */
 #define NAP		100000L	/* microseconds between looks */
-#define REQUEST_MAX	512	/* bytes that a pipe takes at once; PIPE_BUF
-					 * is at least that */
-#define LEFT_AGE	60	/* seconds until a pipe without a reader goes */
+#define REQUEST_MAX	512	/* bytes of a request: PIPE_BUF at least */
+#define LEFT_AGE	60	/* age of a left pipe to remove, seconds */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
 
 /* ---- waiting --------------------------------------------------------- */
 
-static char fifo_path[MQ_PATH_MAX];	/* ours, while it is there */
+static char fifo_path[MQ_PATH_MAX];	/* our pipe; "": none */
 static volatile sig_atomic_t stopped;	/* the signal that ends us */
 static const int stops[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 
 static void
-on_stop(int sig)
+on_signal(int sig)
 {
 	stopped = sig;
 }
 
 static void
-catch_stops(void (*handler)(int))
+set_handlers(void (*handler)(int))
 {
 	struct sigaction sa, was;
 	size_t i;
@@ -76,14 +75,14 @@ catch_stops(void (*handler)(int))
 	sigaction(SIGPIPE, &sa, NULL);
 }
 
-/* Our pipe goes, and signals are again what they were. */
+/* Removes our pipe, and restores the handling of signals. */
 static void
 drop_fifo(void)
 {
 	if (fifo_path[0] != '\0')
 		unlink(fifo_path);
 	fifo_path[0] = '\0';
-	catch_stops(SIG_DFL);
+	set_handlers(SIG_DFL);
 	if (stopped)
 		raise(stopped);
 }
@@ -91,16 +90,16 @@ drop_fifo(void)
 /* Sleeps until fd can be read or written, a signal comes, or the microseconds
  * are over.  fd < 0: only sleeps. */
 static void
-nap(int fd, int writing, long us)
+sleep_for(int fd, int writing, long us)
 {
 	fd_wait(fd, writing, (double)us / 1e6);
 	if (stopped)
 		drop_fifo();
 }
 
-/* $MAILQ_WAIT is for both. */
+/* Returns the seconds to wait: those of $MAILQ_WAIT, or the usual ones. */
 static long
-limit(long usual)
+wait_limit(long usual)
 {
 	const char *s = getenv("MAILQ_WAIT");
 	long span;
@@ -112,20 +111,12 @@ limit(long usual)
 
 /* ---- reading --------------------------------------------------------- */
 
-/* The first byte has come: nobody needs to find our pipe any more. */
-static void
-begin(struct mq_in *in)
-{
-	if (!in->begun && in->fifo)
-		drop_fifo();
-	in->begun = 1;
-}
-
-/* Fills the buffer: 0 at the end, or with a reason in why. */
+/* Fills the buffer: 1, or 0 at the end, with an error in why. */
 static int
-fill(struct mq_in *in)
+fill_buffer(struct mq_in *in)
 {
-	long n, most = limit(in->begun ? SILENCE : in->first), us = NAP / 64;
+	long n, us = NAP / 64;
+	long most = wait_limit(in->begun ? SILENCE : in->first);
 	double until;
 
 	clock_read();
@@ -150,13 +141,16 @@ fill(struct mq_in *in)
 			return 0;
 		}
 		if (n < 0) {
-			nap(in->fd, 0, 1000000L);
+			sleep_for(in->fd, 0, 1000000L);
 			continue;
 		}
-		nap(-1, 0, us);		/* our pipe has no writer yet */
+		sleep_for(-1, 0, us);		/* our pipe has no writer yet */
 		us = us < NAP ? us * 2 : us;
 	}
-	begin(in);
+	/* the scheduler has opened our pipe and needs no name */
+	if (!in->begun && in->fifo)
+		drop_fifo();
+	in->begun = 1;
 	in->have = (size_t)n;
 	in->used = 0;
 	return 1;
@@ -165,7 +159,7 @@ fill(struct mq_in *in)
 int
 mq_read_byte(struct mq_in *in)
 {
-	if (in->used == in->have && !fill(in))
+	if (in->used == in->have && !fill_buffer(in))
 		return -1;
 	return (unsigned char)in->buf[in->used++];
 }
@@ -206,11 +200,11 @@ mq_ask_close(struct mq_ask *a)
 		drop_fifo();
 }
 
-/* Has anything come?  1; else the place is left, with a note: 0. */
+/* Waits for the first bytes: 1, or 0 after leaving the place, with a reason. */
 static int
-answered(struct mq_ask *a, const char *where)
+wait_answer(struct mq_ask *a, const char *where)
 {
-	if (fill(&a->in))
+	if (fill_buffer(&a->in))
 		return 1;
 	a->silent |= a->in.silent;
 	mq_ask_add_why(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
@@ -257,22 +251,10 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	return fd;
 }
 
-/* The mode of our pipe: only we and root may write if the request pipe is
- * root's or ours; otherwise everybody, as the scheduler runs as another user.
- * */
-static mode_t
-own_mode(int request)
-{
-	struct stat st;
-
-	return fstat(request, &st) == 0 &&
-	    (st.st_uid == 0 || st.st_uid == geteuid()) ? 0600 : 0622;
-}
-
-/* Is it a pipe of ours whose mailq was killed?  Nobody reads it, and it is old
- * enough: a mailq opens its own a moment after it has made it. */
+/* Returns 1 for a pipe of ours whose mailq was killed: nobody reads it, and it
+ * is old, as a mailq opens its pipe a moment after making it. */
 static int
-is_left(const char *path, const char *suffix)
+is_left_pipe(const char *path, const char *suffix)
 {
 	const char *end;
 	struct stat st;
@@ -289,9 +271,9 @@ is_left(const char *path, const char *suffix)
 	return fd < 0 && errno == ENXIO;
 }
 
-/* Removes such pipes beside base, once in each run. */
+/* Removes pipes of killed runs beside base, once in each run. */
 static void
-clear_left(const char *base)
+remove_left_pipes(const char *base)
 {
 	static int cleared;
 	char path[MQ_PATH_MAX];
@@ -308,7 +290,7 @@ clear_left(const char *base)
 	while (d != NULL && (e = readdir(d)) != NULL)
 		if (strncmp(e->d_name, name, n) == 0 && e->d_name[n] == '.' &&
 		    text_fmt(path, sizeof(path), "%.*s%s", (int)dir, base,
-		    e->d_name) == 0 && is_left(path, e->d_name + n + 1))
+		    e->d_name) == 0 && is_left_pipe(path, e->d_name + n + 1))
 			unlink(path);
 	if (d != NULL)
 		closedir(d);
@@ -321,9 +303,9 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	mode_t mask = umask(0);
 	int fd, i, made = -1;
 
-	clear_left(base);
+	remove_left_pipes(base);
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
-	catch_stops(on_stop);	/* before there is anything to remove */
+	set_handlers(on_signal);	/* before there is anything to remove */
 	for (i = 0; i < 20 && made < 0; i++) {
 		text_fmt(suffix, 24, "%lux%lu", (unsigned long)getpid() %
 		    1000000000UL, rnd(1000000000UL));
@@ -355,7 +337,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	return fd;
 }
 
-/* One write, all or nothing; a full pipe is waited for.  0 or -1. */
+/* Sends the line by one write, and waits while the pipe is full: 0 or -1. */
 static int
 send_request(int fd, const char *line)
 {
@@ -364,31 +346,35 @@ send_request(int fd, const char *line)
 	long k;
 
 	clock_read();
-	until = now.mono + (double)limit(FIRST);
+	until = now.mono + (double)wait_limit(FIRST);
 	while ((k = (long)write(fd, line, n)) < 0 &&
 	    (errno == EAGAIN || errno == EINTR)) {
 		clock_read();
 		if (now.mono >= until)
 			break;
-		nap(-1, 0, NAP);
+		sleep_for(-1, 0, NAP);
 	}
 	return k == (long)n ? 0 : -1;
 }
 
-/* Writes a line that ends in our suffix to the request pipe, and before it the
- * end of what somebody else has begun to write; the answer will come from
- * a->in.  0, or -1 with a note. */
+/* Writes the words and our suffix to the request pipe, behind a LF that ends a
+ * line of somebody else; a->in is to read the answer.  0, or -1 with a reason
+ * in a->why. */
 static int
-ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
+send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
 {
 	char suffix[24], line[REQUEST_MAX + 1];
 	const char *why, *what = path;
-	int request, own = -1, bad = 0;
+	int request, ours, own = -1, bad = 0;
+	struct stat st;
 
 	request = open_request(a, path, trusted, &why);
 	if (request >= 0) {
-		own = open_own(base, suffix, own_mode(request));
+		/* a scheduler of another user must be able to write */
+		ours = fstat(request, &st) == 0 &&
+		    (st.st_uid == 0 || st.st_uid == geteuid());
+		own = open_own(base, suffix, ours ? 0600 : 0622);
 		what = own >= 0 ? path : base;
 		why = own >= 0 || errno != EACCES ? NULL :
 		    "you may not make a pipe next to it";
@@ -418,28 +404,28 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 	return -1;
 }
 
-/* Asks for a dump: 1 when one comes. */
+/* Asks for a dump: 1 if one comes. */
 static int
-dump_pipe(struct mq_ask *a, const char *path, int trusted)
+ask_pipe(struct mq_ask *a, const char *path, int trusted)
 {
 	a->local = 1;
-	return ask_pipe(a, path, path, trusted, "dump") == 0 &&
-	    answered(a, path);
+	return send_words(a, path, path, trusted, "dump") == 0 &&
+	    wait_answer(a, path);
 }
 
 /* ---- TCP ------------------------------------------------------------- */
 
 #ifndef NO_TCP
 
-/* Waits for the connection to succeed or fail; a read then shows which.  0, or
+/* Waits until the connection succeeds or fails, which a read shows then: 0, or
  * -1 with errno. */
 static int
-connected(int fd)
+wait_connected(int fd)
 {
 	int k;
 
 	do
-		k = fd_wait(fd, 1, (double)limit(FIRST));
+		k = fd_wait(fd, 1, (double)wait_limit(FIRST));
 	while (k < 0 && errno == EINTR);
 	if (k == 0)
 		errno = ETIMEDOUT;
@@ -460,7 +446,8 @@ connect_to(const struct sockaddr_in *sin)
 	}
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
-	    ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0))
+	    ((errno == EINPROGRESS || errno == EINTR) &&
+	    wait_connected(fd) == 0))
 		return fd;
 	was = errno;
 	close(fd);
@@ -468,7 +455,7 @@ connect_to(const struct sockaddr_in *sin)
 	return -1;
 }
 
-/* The port in network order, or 0. */
+/* Returns the port in network order, or 0. */
 static int
 port_of(const char *s)
 {
@@ -486,7 +473,7 @@ port_of(const char *s)
 /* Connects to the next address of the host: 1 if it answers, 0 if none is
  * left. */
 static int
-dump_tcp(struct mq_ask *a, const char *host, const char *port)
+ask_tcp(struct mq_ask *a, const char *host, const char *port)
 {
 	char where[400];
 	struct sockaddr_in sin;
@@ -520,7 +507,7 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 			shutdown(a->in.fd, 1);
 		if (a->in.fd < 0)
 			mq_ask_add_why(a, "%s: %s", where, strerror(errno));
-		else if (answered(a, where))
+		else if (wait_answer(a, where))
 			return 1;
 	}
 }
@@ -528,7 +515,7 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 #else
 
 static int
-dump_tcp(struct mq_ask *a, const char *host, const char *port)
+ask_tcp(struct mq_ask *a, const char *host, const char *port)
 {
 	(void)host;
 	(void)port;
@@ -540,9 +527,9 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 
 /* ---- in turn --------------------------------------------------------- */
 
-/* Asks the next place of those that are tried when none was named. */
+/* Asks the next of the usual places: 1 if it answers. */
 static int
-usual(struct mq_ask *a)
+ask_usual(struct mq_ask *a)
 {
 	char path[MQ_PATH_MAX];
 
@@ -551,12 +538,12 @@ usual(struct mq_ask *a)
 		if (text_fmt(path, sizeof(path), "%s/public/.mailq.text",
 		    a->postoffice) < 0)
 			return 0;
-		return dump_pipe(a, path, 0);
+		return ask_pipe(a, path, 0);
 	case 1:
-		return dump_pipe(a, a->rendezvous != NULL ? a->rendezvous :
+		return ask_pipe(a, a->rendezvous != NULL ? a->rendezvous :
 		    RENDEZVOUS, 0);
 	default:
-		return dump_tcp(a, "127.0.0.1", PORT);
+		return ask_tcp(a, "127.0.0.1", PORT);
 	}
 }
 
@@ -565,12 +552,12 @@ mq_ask_next(struct mq_ask *a)
 {
 	mq_ask_close(a);
 	if (a->host != NULL || a->port != NULL)
-		return dump_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
+		return ask_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
 		    a->port != NULL ? a->port : PORT);
 	if (a->pipe != NULL)
-		return a->place++ == 0 && dump_pipe(a, a->pipe, 1);
+		return a->place++ == 0 && ask_pipe(a, a->pipe, 1);
 	for (; a->place < 3; a->place++)
-		if (usual(a)) {
+		if (ask_usual(a)) {
 			/* TCP keeps its place, for the next address */
 			a->place += a->place < 2;
 			return 1;
@@ -600,8 +587,8 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 		mq_ask_add_why(a, "it is too long");
 		return -1;
 	}
-	if (ask_pipe(a, path, base, 1, words) < 0)
+	if (send_words(a, path, base, 1, words) < 0)
 		return -1;
 	a->in.first = SILENCE;	/* the command may take long */
-	return answered(a, path) ? 0 : -1;
+	return wait_answer(a, path) ? 0 : -1;
 }

@@ -32,7 +32,7 @@ const char *const mq_use_name[] = {
 
 /* Frees the entries of a table; the link is their first member. */
 static void
-empty(struct hash *h)
+free_table(struct hash *h)
 {
 	struct hlink *l, *next;
 
@@ -55,9 +55,9 @@ mq_free(struct mq_queue *q)
 		next = note->next;
 		free(note);
 	}
-	empty(&q->words);
-	empty(&q->names);
-	empty(&q->places);
+	free_table(&q->words);
+	free_table(&q->names);
+	free_table(&q->places);
 	free(q->msgs);
 	free(q->jobs);
 	free(q->whys);
@@ -66,7 +66,7 @@ mq_free(struct mq_queue *q)
 }
 
 static void *
-take(struct mq_queue *q, size_t n)
+alloc_counted(struct mq_queue *q, size_t n)
 {
 	q->bytes += (double)n + 16;	/* what malloc adds, about */
 	return q->bytes > BYTES_MOST ? NULL : calloc(1, n);
@@ -95,7 +95,7 @@ mq_init(struct mq_queue *q)
 	q->deferred = q->deferred_age = q->evicted_age = MQ_UNKNOWN;
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	q->last_note = &q->notes;
-	/* there is an array to walk through, also of nothing */
+	/* loops over an empty queue need an array, too */
 	return mq_grow_array(q, (void **)&q->msgs, 0, &q->room_msgs,
 	    sizeof(*q->msgs)) < 0 || mq_grow_array(q, (void **)&q->jobs, 0,
 	    &q->room_jobs, sizeof(*q->jobs)) < 0 ? -1 : 0;
@@ -103,10 +103,10 @@ mq_init(struct mq_queue *q)
 
 /* ---- words and destinations ------------------------------------------ */
 
-/* The word of a table; if it is new, it is added with id, unless that is
- * NEW_NOT. */
+/* Finds a word of a table, or adds it with id, unless that is NEW_NOT: NULL if
+ * it is not found or without memory. */
 static struct mq_word *
-word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
+find_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 {
 	unsigned h = hash_text(s, q->seed);
 	struct mq_word *w;
@@ -119,7 +119,7 @@ word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 	}
 	if (id == NEW_NOT)
 		return NULL;
-	w = take(q, sizeof(*w) + strlen(s));
+	w = alloc_counted(q, sizeof(*w) + strlen(s));
 	if (w == NULL)
 		return NULL;
 	w->id = id;
@@ -135,7 +135,7 @@ mq_intern(struct mq_queue *q, const char *s)
 
 	if (*s == '\0')
 		return "";
-	w = word(q, &q->words, s, 0);
+	w = find_word(q, &q->words, s, 0);
 	return w == NULL ? NULL : w->s;
 }
 
@@ -152,7 +152,7 @@ mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 		    strcmp(d->channel, channel) == 0)
 			return d;
 	}
-	d = take(q, sizeof(*d));
+	d = alloc_counted(q, sizeof(*d));
 	if (d == NULL || (d->channel = mq_intern(q, channel)) == NULL ||
 	    (d->host = mq_intern(q, host)) == NULL) {
 		free(d);
@@ -169,7 +169,7 @@ struct mq_facts *
 mq_dest_set_facts(struct mq_queue *q, struct mq_dest *d,
     const struct mq_facts *what)
 {
-	struct mq_facts *k = take(q, sizeof(*k));
+	struct mq_facts *k = alloc_counted(q, sizeof(*k));
 
 	if (k == NULL)
 		return NULL;
@@ -197,7 +197,8 @@ mq_dest_use(const struct mq_facts *k)
 struct mq_msg *
 mq_msg_get(struct mq_queue *q, const char *name, int make)
 {
-	struct mq_word *w = word(q, &q->names, name, make ? q->nmsgs : NEW_NOT);
+	struct mq_word *w = find_word(q, &q->names, name,
+	    make ? q->nmsgs : NEW_NOT);
 	struct mq_msg *m;
 
 	if (w == NULL)
@@ -217,7 +218,7 @@ mq_msg_get(struct mq_queue *q, const char *name, int make)
 
 /* Job n, which is its index + 1, becomes the last of its message. */
 static void
-link_job(struct mq_queue *q, unsigned n)
+append_job(struct mq_queue *q, unsigned n)
 {
 	struct mq_msg *m = &q->msgs[q->jobs[n - 1].msg];
 
@@ -248,7 +249,7 @@ mq_job_add(struct mq_queue *q, struct mq_msg *m)
 	j = &q->jobs[q->njobs++];
 	mq_job_init(j);
 	j->msg = (unsigned)(m - q->msgs);
-	link_job(q, q->njobs);
+	append_job(q, q->njobs);
 	return j;
 }
 
@@ -272,7 +273,7 @@ mq_job_sort(struct mq_queue *q)
 		if (i > 0 && q->jobs[i].qid == q->jobs[i - 1].qid)
 			return -1;
 		q->jobs[i].next_job = 0;
-		link_job(q, i + 1);
+		append_job(q, i + 1);
 	}
 	return 0;
 }
@@ -321,7 +322,7 @@ mq_why_add(struct mq_queue *q, unsigned msg, unsigned long off,
 int
 mq_note_add(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
 {
-	struct mq_note *note = take(q, sizeof(*note));
+	struct mq_note *note = alloc_counted(q, sizeof(*note));
 
 	if (note == NULL || (note->what = mq_intern(q, what)) == NULL) {
 		free(note);

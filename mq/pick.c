@@ -25,9 +25,10 @@
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* With a slash at its end, or pat_read would add any host. */
+/* Adds a slash to the pattern, or pat_read would add any host: NULL, or what is
+ * wrong. */
 static const char *
-take_address(char ***to, const char *s)
+parse_address(char ***to, const char *s)
 {
 	char pattern[MQ_WORD_MAX];
 	size_t n = strlen(s);
@@ -41,9 +42,9 @@ take_address(char ***to, const char *s)
 	return pat_read(pattern, to);
 }
 
-/* The state of that name, n bytes; -1: none. */
+/* Returns the state with this name of n bytes, or -1. */
 static int
-state_named(const char *s, size_t n)
+find_state(const char *s, size_t n)
 {
 	const char *name;
 	int i;
@@ -58,14 +59,14 @@ state_named(const char *s, size_t n)
 }
 
 static const char *
-take_state(struct mq_pick *p, const char *s)
+parse_states(struct mq_pick *p, const char *s)
 {
 	size_t n;
 	int state;
 
 	for (;; s += n + 1) {
 		n = strcspn(s, ",");
-		state = state_named(s, n);
+		state = find_state(s, n);
 		if (state < 0)
 			return "there is no such state";
 		p->states |= BIT(state);
@@ -80,19 +81,19 @@ static const char *const filters[FILTERS] = {
 	"from=", "to=", "dest=", "older=", "younger=", "state=", "msgid="
 };
 
-/* The value of a filter: NULL, or what is wrong. */
+/* Parses the value of a filter: NULL, or what is wrong. */
 static const char *
-take_value(struct mq_pick *p, int filter, const char *s)
+parse_filter(struct mq_pick *p, int filter, const char *s)
 {
 	switch (filter) {
 	case FROM:
-		return take_address(&p->from, s);
+		return parse_address(&p->from, s);
 	case TO:
-		return take_address(&p->to, s);
+		return parse_address(&p->to, s);
 	case DEST:
 		return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
 	case STATE:
-		return take_state(p, s);
+		return parse_states(p, s);
 	case MSGID:
 		p->msgid = s;
 		return *s == '\0' ? "it is empty" : NULL;
@@ -120,7 +121,7 @@ mq_pick_parse(struct mq_pick *p, const char *word)
 	for (i = 0; i < FILTERS; i++)
 		if (strncmp(word, filters[i], n) == 0) {
 			bad = p->given & BIT(i) ? "it is given twice" :
-			    take_value(p, i, word + n);
+			    parse_filter(p, i, word + n);
 			p->given |= BIT(i);
 			break;
 		}
@@ -145,8 +146,8 @@ mq_has_match(char *const *patterns, const char *text, const char *end)
 	return 0;
 }
 
-/* Does the destination pass?  Jobs of the channel dsn, which are DSNs to be
- * sent, pass a command only if it names that channel. */
+/* Returns 1 if the destination passes.  Jobs of the channel dsn, which are DSNs
+ * to be sent, pass a command only if it names that channel. */
 static int
 dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 {
@@ -172,7 +173,7 @@ job_passes(const struct mq_pick *p, const struct mq_msg *m,
 	    strcmp(j->what, p->hold) == 0)) && dest_passes(p, j->dest);
 }
 
-/* Filters on the message alone. */
+/* Applies the filters on the message alone. */
 static int
 message_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -188,7 +189,8 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 	return !p->released || m->held;
 }
 
-/* The same for a message without jobs: it is over, on disk, or skipped. */
+/* Applies the other filters to a message without jobs: it is over, on disk, or
+ * skipped. */
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -203,14 +205,14 @@ bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 
 /* ---- recipients -------------------------------------------------------- */
 
-/* who: the recipients of a message, and which of them pass. */
+/* who: the recipients of a message, and how many pass. */
 struct who {
 	struct mq_rcpts r;
-	unsigned hits;
-	unsigned jobs;		/* ... in core that pass */
+	unsigned hits;		/* recipients that pass */
+	unsigned jobs;		/* recipients of jobs that pass */
 };
 
-/* Are two Message-IDs the same, with "<" and ">" or without? */
+/* Compares two Message-IDs, with "<" and ">" or without. */
 static int
 same_msgid(const char *a, const char *b)
 {
@@ -232,8 +234,8 @@ rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 /* Hides the jobs without a recipient that passes, and counts the recipients
  * that do not.  O(recipients * log). */
 static void
-see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
-    struct who *w)
+hide_jobs_of_others(const struct mq_pick *p, struct mq_queue *q,
+    const struct mq_msg *m, struct who *w)
 {
 	const struct mq_rcpt *v;
 	struct mq_job *j;
@@ -252,10 +254,10 @@ see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Reads the control file: 1 the message passes, 0 it does not, or -1 after
- * saying why. */
+/* Applies filters on recipients, by the control file: 1 if the message passes,
+ * 0 if not, or -1 after saying why it cannot be read. */
 static int
-ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
 	struct who w;
@@ -278,7 +280,7 @@ ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	}
 	for (i = 0; i < w.r.n; i++)
 		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
-	see_jobs(p, q, m, &w);
+	hide_jobs_of_others(p, q, m, &w);
 	n = p->states != 0 && m->first != 0 ? w.jobs : w.hits;
 	more = w.r.more || n < w.r.n;
 	mq_rcpts_free(&w.r);
@@ -301,7 +303,7 @@ mq_pick_begin(struct mq_queue *q)
 		q->jobs[i].hidden = 1;
 }
 
-/* Shows the jobs of a message that pass: how many do. */
+/* Shows the jobs of a message that pass, and counts them. */
 static unsigned
 show_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     int all)
@@ -328,9 +330,9 @@ hide_jobs(struct mq_queue *q, const struct mq_msg *m)
 		q->jobs[i - 1].hidden = 1;
 }
 
-/* Does the message pass?  As ask_file. */
+/* Applies all filters to the message: as match_file. */
 static int
-meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
 	int part = p->to != NULL || p->dest != NULL || p->states != 0;
@@ -344,7 +346,7 @@ meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		return p->to == NULL;	/* nobody else is left to have it */
 	if (p->msgid != NULL || p->to != NULL ||
 	    (p->dest != NULL && m->first == 0) || (part && p->careful))
-		return ask_file(p, q, m, view);
+		return match_file(p, q, m, view);
 	return 1;
 }
 
@@ -357,7 +359,7 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (m->picked)
 			continue;
-		is = meant(p, q, m, view);
+		is = match_message(p, q, m, view);
 		if (is < 0)
 			return -1;
 		if (is == 0)

@@ -41,13 +41,13 @@ struct reader {
 	struct mq_in *in;
 	void	(*report)(void *, const char *);
 	void	*arg;
-	int	brief;		/* vertices are not kept */
-	int	dests;		/* their heading was reported */
+	int	brief;		/* vertices are skipped */
+	int	dests;		/* the line "Destinations:" was reported */
 	int	mixed;		/* numbers of vertices do not ascend */
-	unsigned long line;	/* number of this one */
-	int	ended;		/* ... and its end has been read */
-	int	ahead;		/* a byte that was read too much, or -2 */
-	char	*why;		/* "" while all is well */
+	unsigned long line;	/* number of the current line */
+	int	ended;		/* the end of this line was read */
+	int	ahead;		/* byte for the next get_byte(), or -2 */
+	char	*why;		/* error, or "" */
 	size_t	len;
 	char	tok[MQ_TOKEN_MAX];
 };
@@ -56,7 +56,7 @@ struct reader {
 
 /* Ends the reading with an error: -1. */
 static int
-wrong(struct reader *r, const char *f, const char *arg)
+fail(struct reader *r, const char *f, const char *arg)
 {
 	struct text t;
 
@@ -69,7 +69,7 @@ wrong(struct reader *r, const char *f, const char *arg)
 }
 
 static int
-cut(struct reader *r)
+fail_cut(struct reader *r)
 {
 	struct text t;
 
@@ -84,20 +84,20 @@ cut(struct reader *r)
 }
 
 static int
-memory(struct reader *r)
+fail_memory(struct reader *r)
 {
-	return wrong(r, "the queue is too large to be held here%s",
+	return fail(r, "the queue is too large to be held here%s",
 	    "; -Q shows a summary");
 }
 
 static int
-bad_number(struct reader *r)
+fail_number(struct reader *r)
 {
-	return wrong(r, "a number is not understood%s", "");
+	return fail(r, "a number is not understood%s", "");
 }
 
 static int
-get(struct reader *r)
+get_byte(struct reader *r)
 {
 	int c = r->ahead;
 
@@ -110,65 +110,65 @@ get(struct reader *r)
 }
 
 static int
-peek(struct reader *r)
+peek_byte(struct reader *r)
 {
 	if (r->ahead == -2)
 		r->ahead = mq_read_byte(r->in);
 	return r->ahead;
 }
 
-/* Does the stream end here, without an error? */
+/* Returns 1 if the stream ends here without an error. */
 static int
-at_end(struct reader *r)
+is_at_end(struct reader *r)
 {
-	return peek(r) < 0 && r->in->why[0] == '\0';
+	return peek_byte(r) < 0 && r->in->why[0] == '\0';
 }
 
-/* Reads the bytes up to one of stop, or the end of the line, into tok: the byte
- * that ended them, or -1. */
+/* Reads the bytes up to one of stop, or the end of the line, into tok: returns
+ * the byte that ended them, or -1. */
 static int
-field(struct reader *r, const char *stop)
+read_field(struct reader *r, const char *stop)
 {
 	int c;
 
 	for (r->len = 0; ; r->tok[r->len++] = (char)c) {
-		c = get(r);
+		c = get_byte(r);
 		if (c < 0)
-			return cut(r);
+			return fail_cut(r);
 		if (c == '\0')
-			return wrong(r, "a zero byte%s", "");
+			return fail(r, "a zero byte%s", "");
 		if (c == '\n' || strchr(stop, c) != NULL)
 			break;
 		if (r->len + 1 == sizeof(r->tok))
-			return wrong(r, "it is too long%s", "");
+			return fail(r, "it is too long%s", "");
 	}
 	r->tok[r->len] = '\0';
 	return c;
 }
 
-/* The digits in between must be followed by one of ends: the number, or -1. */
+/* Reads digits that one of ends follows: returns the number, or -1. */
 static long
-number(struct reader *r, const char *ends)
+read_number(struct reader *r, const char *ends)
 {
 	long n = 0;
 	int c, digits = 0;
 
-	while ((c = get(r)) >= '0' && c <= '9' && digits < 10) {
+	while ((c = get_byte(r)) >= '0' && c <= '9' && digits < 10) {
 		if (n > (NUM_MOST - (c - '0')) / 10)
 			break;
 		n = n * 10 + (c - '0');
 		digits++;
 	}
 	if (c < 0)
-		return cut(r);
+		return fail_cut(r);
 	if (c == '\0' || strchr(ends, c) == NULL || digits == 0)
-		return bad_number(r);
+		return fail_number(r);
 	return n;
 }
 
-/* The same in a text, with a sign: 0 or -1. */
+/* Parses a number with a sign: 0 or -1. */
 static int
-number_in(const char *s, int *n)
+parse_number(const char *s, int *n)
 {
 	int minus = *s == '-';
 	unsigned long u;
@@ -179,9 +179,9 @@ number_in(const char *s, int *n)
 	return 0;
 }
 
-/* Up to 15 digits, or "-" where there may be none: 0 or -1. */
+/* Parses up to 15 digits, or with or_none also "-": 0 or -1. */
 static int
-count_in(const char *s, int or_none, double *n)
+parse_count(const char *s, int or_none, double *n)
 {
 	int digits;
 
@@ -194,28 +194,28 @@ count_in(const char *s, int or_none, double *n)
 }
 
 static int
-expect(struct reader *r, const char *s)
+read_text(struct reader *r, const char *s)
 {
 	int c;
 
 	for (; *s != '\0'; s++) {
-		c = get(r);
+		c = get_byte(r);
 		if (c < 0)
-			return cut(r);
+			return fail_cut(r);
 		if (c != (unsigned char)*s)
-			return wrong(r, "it is not understood%s", "");
+			return fail(r, "it is not understood%s", "");
 	}
 	return 0;
 }
 
-/* A whole line that must be this one: 0 or -1. */
+/* Reads a line that must be this one: 0 or -1. */
 static int
-heading(struct reader *r, const char *s)
+read_line(struct reader *r, const char *s)
 {
-	if (field(r, "") < 0)
+	if (read_field(r, "") < 0)
 		return -1;
 	return strcmp(r->tok, s) == 0 ? 0 :
-	    wrong(r, "\"%.60s\" is not understood", r->tok);
+	    fail(r, "\"%.60s\" is not understood", r->tok);
 }
 
 /* ---- words ------------------------------------------------------------ */
@@ -246,9 +246,9 @@ mq_unescape(char *s)
 
 /* ---- the text of a job ----------------------------------------------- */
 
-/* A span such as 4d23h or -5s: 0 or -1. */
+/* Parses a span such as 4d23h or -5s: 0 or -1. */
 static int
-span(const char *s, int *n)
+parse_span(const char *s, int *n)
 {
 	long v;
 	int minus = *s == '-';
@@ -259,9 +259,9 @@ span(const char *s, int *n)
 	return 0;
 }
 
-/* Takes ", expires in 4d23h, tries=3" off the end of s. */
+/* Cuts ", expires in 4d23h, tries=3" off the end of s. */
 static void
-take_expiry(struct mq_job *j, char *s)
+cut_expiry(struct mq_job *j, char *s)
 {
 	static const char head[] = ", expires in ", tail[] = ", tries=";
 	char *p, *tries, *end = NULL;
@@ -272,8 +272,8 @@ take_expiry(struct mq_job *j, char *s)
 	if (end == NULL || (tries = strstr(end + 1, tail)) == NULL)
 		return;
 	*tries = '\0';
-	if (span(end + sizeof(head) - 1, &expires) == 0 &&
-	    number_in(tries + sizeof(tail) - 1, &n) == 0 && n >= 0) {
+	if (parse_span(end + sizeof(head) - 1, &expires) == 0 &&
+	    parse_number(tries + sizeof(tail) - 1, &n) == 0 && n >= 0) {
 		j->expires = expires;
 		j->tries = n;
 		*end = '\0';
@@ -294,21 +294,21 @@ static const struct {
 
 /* Reads the words for a state; unknown ones are kept as they are. */
 static int
-take_state(struct reader *r, struct mq_job *j, char *s)
+parse_state(struct reader *r, struct mq_job *j, char *s)
 {
 	static const char retry[] = "retry in ", run[] = "running now, pid=";
 	static const char more[] = " NextFeed";
 	size_t i, n = strlen(s), k = sizeof(more) - 1;
 
 	if (strncmp(s, retry, sizeof(retry) - 1) == 0 &&
-	    span(s + sizeof(retry) - 1, &j->next) == 0) {
+	    parse_span(s + sizeof(retry) - 1, &j->next) == 0) {
 		j->state = MQ_RETRY;
 		return 0;
 	}
 	if (n > k && strcmp(s + n - k, more) == 0)
 		s[n - k] = '\0';
 	if (strncmp(s, run, sizeof(run) - 1) == 0 &&
-	    number_in(s + sizeof(run) - 1, &j->pid) == 0 && j->pid >= 0) {
+	    parse_number(s + sizeof(run) - 1, &j->pid) == 0 && j->pid >= 0) {
 		j->state = MQ_RUN;
 		return 0;
 	}
@@ -319,122 +319,108 @@ take_state(struct reader *r, struct mq_job *j, char *s)
 			return 0;
 		}
 	j->what = mq_intern(r->q, s);
-	return j->what == NULL ? memory(r) : 0;
+	return j->what == NULL ? fail_memory(r) : 0;
 }
 
-/* "[message ](state)" is in tok: 0 or -1. */
+/* Reads the rest of the line, "#[message ](state)" or nothing: 0 or -1. */
 static int
-take_text(struct reader *r, struct mq_job *j)
+read_reason(struct reader *r, struct mq_job *j)
 {
-	char *open = strrchr(r->tok, '(');
+	char *open;
 
+	if (r->ended)
+		return 0;
+	if (read_field(r, "") < 0)
+		return -1;
+	if (r->len == 0)
+		return 0;
+	if (r->tok[0] != '#')
+		return fail(r, "\"%.60s\" is not understood", r->tok);
+	memmove(r->tok, r->tok + 1, r->len--);
+	open = strrchr(r->tok, '(');
 	if (open != NULL && r->len > 0 && r->tok[r->len - 1] == ')' &&
 	    (open == r->tok || open[-1] == ' ')) {
 		r->tok[r->len - 1] = '\0';
-		take_expiry(j, open + 1);
-		if (take_state(r, j, open + 1) < 0)
+		cut_expiry(j, open + 1);
+		if (parse_state(r, j, open + 1) < 0)
 			return -1;
 		*open = '\0';
 		if (open > r->tok)
 			open[-1] = '\0';
 	}
 	j->reason = mq_intern(r->q, r->tok);
-	return j->reason == NULL ? memory(r) : 0;
+	return j->reason == NULL ? fail_memory(r) : 0;
 }
 
 /* ---- the parts of a dump --------------------------------------------- */
 
-/* Reads the offsets of n recipients, up to the TAB or the end of the line: 0 or
- * -1. */
 static int
-offsets(struct reader *r, long n)
-{
-	for (; n > 1; n--)
-		if (number(r, ",") < 0)
-			return -1;
-	return number(r, "\t\n") < 0 ? -1 : 0;
-}
-
-/* The rest of the line is a text, or nothing: 0 or -1. */
-static int
-rest(struct reader *r, struct mq_job *j)
-{
-	if (r->ended)
-		return 0;
-	if (field(r, "") < 0)
-		return -1;
-	if (r->len == 0)
-		return 0;
-	if (r->tok[0] != '#')
-		return wrong(r, "\"%.60s\" is not understood", r->tok);
-	memmove(r->tok, r->tok + 1, r->len--);
-	return take_text(r, j);
-}
-
-static int
-vertex(struct reader *r)
+read_vertex(struct reader *r)
 {
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	struct mq_job *j;
-	long qid = number(r, ":"), n;
+	long qid = read_number(r, ":"), n;
 
-	if (qid < 0 || expect(r, "\t") < 0 || field(r, "\t") < 0)
+	if (qid < 0 || read_text(r, "\t") < 0 || read_field(r, "\t") < 0)
 		return -1;
 	r->mixed |= q->njobs > 0 &&
 	    (unsigned long)qid <= q->jobs[q->njobs - 1].qid;
 	if (r->len == 0 || r->len >= MQ_NAME_MAX)
-		return wrong(r, "\"%.60s\" is no name of a message", r->tok);
+		return fail(r, "\"%.60s\" is no name of a message", r->tok);
 	m = mq_msg_get(q, r->tok, 1);
 	j = m == NULL ? NULL : mq_job_add(q, m);
 	if (j == NULL)
-		return memory(r);
+		return fail_memory(r);
 	j->qid = (unsigned)qid;
-	n = number(r, ";");
-	if (n < 0 || expect(r, n == 0 ? "\t" : " ") < 0)
+	n = read_number(r, ";");
+	if (n < 0 || read_text(r, n == 0 ? "\t" : " ") < 0)
 		return -1;
 	if ((unsigned long)n > RCPT_MOST)
-		return wrong(r, "so many recipients cannot be%s", "");
+		return fail(r, "so many recipients cannot be%s", "");
 	j->nrcpt = (unsigned)n;
-	return n > 0 && offsets(r, n) < 0 ? -1 : rest(r, j);
+	for (; n > 0; n--)	/* the offsets of the recipients */
+		if (read_number(r, n > 1 ? "," : "\t\n") < 0)
+			return -1;
+	return read_reason(r, j);
 }
 
-/* The vertex with this number, or NULL. */
+/* Returns the vertex with this number, or NULL. */
 static struct mq_job *
-job_named(struct reader *r, const char *qid)
+find_job(struct reader *r, const char *qid)
 {
 	int n;
 
-	return number_in(qid, &n) < 0 || n < 0 ? NULL :
+	return parse_number(qid, &n) < 0 || n < 0 ? NULL :
 	    mq_job_by_qid(r->q, (unsigned long)n);
 }
 
-/* One line of a list has been read up to its TAB; the numbers follow. */
+/* Reads the numbers of vertices behind the TAB of a line of a list: 0 or -1. */
 static int
-members(struct reader *r, const char *channel, const char *host)
+read_members(struct reader *r, const char *channel, const char *host)
 {
 	struct mq_queue *q = r->q;
 	struct mq_job *j;
 	int end;
 
-	if (expect(r, ">") < 0)
+	if (read_text(r, ">") < 0)
 		return -1;
 	do {
-		end = field(r, ">");
+		end = read_field(r, ">");
 		if (end < 0)
 			return -1;
-		j = job_named(r, r->tok);
+		j = find_job(r, r->tok);
 		if (j == NULL)
-			return wrong(r, "there is no vertex \"%.20s\"",
+			return fail(r, "there is no vertex \"%.20s\"",
 			    r->tok);
 		if (host == NULL ? j->dest != NULL :
 		    j->dest == NULL || j->dest->host[0] != '\0')
-			return wrong(r, "vertex %.20s stands in two lines, or "
+			return fail(r, "vertex %.20s stands in two lines, or "
 			    "in none", r->tok);
 		j->dest = host == NULL ? mq_dest_get(q, channel, "") :
 		    mq_dest_get(q, j->dest->channel, host);
 		if (j->dest == NULL)
-			return memory(r);
+			return fail_memory(r);
 		j->dest->njobs += host != NULL;
 		if (strcmp(j->dest->channel, "dsn") == 0)
 			j->nrcpt = 0;	/* what it names is the message */
@@ -445,49 +431,51 @@ members(struct reader *r, const char *channel, const char *host)
 /* Reads the lines of Channels or Hosts, up to and including the next heading:
  * 1, 0 if the stream ends before that, or -1. */
 static int
-list(struct reader *r, int hosts, const char *next)
+read_list(struct reader *r, int hosts, const char *next)
 {
 	const char *name;
 	int c;
 
-	while (!at_end(r)) {
-		c = field(r, "\t");
+	while (!is_at_end(r)) {
+		c = read_field(r, "\t");
 		if (c < 0)
 			return -1;
 		if (c == '\n')
 			return strcmp(r->tok, next) == 0 ? 1 :
-			    wrong(r, "\"%.60s\" is not understood", r->tok);
+			    fail(r, "\"%.60s\" is not understood", r->tok);
 		if (r->len < 2 || r->tok[r->len - 1] != ':')
-			return wrong(r, "\"%.60s\" is no channel or host",
+			return fail(r, "\"%.60s\" is no channel or host",
 			    r->tok);
 		r->tok[r->len - 1] = '\0';
 		mq_unescape(r->tok);
 		if (strlen(r->tok) >= MQ_WORD_MAX)
-			return wrong(r, "\"%.60s\" is too long", r->tok);
+			return fail(r, "\"%.60s\" is too long", r->tok);
 		name = mq_intern(r->q, r->tok);
 		if (name == NULL)
-			return memory(r);
-		if (members(r, name, hosts ? name : NULL) < 0)
+			return fail_memory(r);
+		if (read_members(r, name, hosts ? name : NULL) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Channels and Hosts, in which every vertex has to stand, to behind "End:". */
+/* Reads Channels and Hosts, which have every vertex, and "End:": 1, 0 if the
+ * stream ends before that, or -1. */
 static int
-lists(struct reader *r)
+read_lists(struct reader *r)
 {
 	struct mq_queue *q = r->q;
 	unsigned i;
 	int more;
 
-	if (heading(r, "Channels:") < 0 || (more = list(r, 0, "Hosts:")) < 0 ||
-	    (more > 0 && (more = list(r, 1, "End:")) < 0))
+	if (read_line(r, "Channels:") < 0 ||
+	    (more = read_list(r, 0, "Hosts:")) < 0 ||
+	    (more > 0 && (more = read_list(r, 1, "End:")) < 0))
 		return -1;
 	for (i = 0; i < q->njobs; i++)
 		if (q->jobs[i].dest == NULL ||
 		    q->jobs[i].dest->host[0] == '\0')
-			return !more ? cut(r) : wrong(r, "a vertex has no "
+			return !more ? fail_cut(r) : fail(r, "a vertex has no "
 			    "channel or no host%s", "");
 	return more;
 }
@@ -495,22 +483,21 @@ lists(struct reader *r)
 /* Reads from behind "Vertices:" to behind "End:": 1, 0 if the stream ends
  * before that, or -1. */
 static int
-vertices(struct reader *r)
+read_vertices(struct reader *r)
 {
 	int c;
 
-	while ((c = peek(r)) >= '0' && c <= '9')
-		if (vertex(r) < 0)
+	while ((c = peek_byte(r)) >= '0' && c <= '9')
+		if (read_vertex(r) < 0)
 			return -1;
 	if (r->mixed && mq_job_sort(r->q) < 0)
-		return wrong(r, "a vertex stands there twice%s", "");
+		return fail(r, "a vertex stands there twice%s", "");
 	if (r->q->njobs > 0)
-		return lists(r);
-	return at_end(r) ? 0 : heading(r, "End:") < 0 ? -1 : 1;
+		return read_lists(r);
+	return is_at_end(r) ? 0 : read_line(r, "End:") < 0 ? -1 : 1;
 }
 
-/* Reads the same part and keeps nothing of it; used for the report, which
- * follows. */
+/* Skips the vertices up to and including "End:": 1 or -1. */
 static int
 skip_vertices(struct reader *r)
 {
@@ -518,7 +505,7 @@ skip_vertices(struct reader *r)
 	size_t n = 0;
 	int c;
 
-	while ((c = get(r)) >= 0) {
+	while ((c = get_byte(r)) >= 0) {
 		if (c != '\n') {
 			if (n < sizeof(head) - 1)
 				head[n++] = (char)c;
@@ -529,26 +516,26 @@ skip_vertices(struct reader *r)
 		if (strcmp(head, "End:") == 0)
 			return 1;
 	}
-	return n > 0 || r->in->why[0] != '\0' ? cut(r) :
-	    wrong(r, "there is no report, or it is cut short%s", "");
+	return n > 0 || r->in->why[0] != '\0' ? fail_cut(r) :
+	    fail(r, "there is no report, or it is cut short%s", "");
 }
 
-/* The report: 1 when facts follow, 0 when this was all, -1. */
+/* Reads the report: 1 if facts follow, 0 if the stream ends, or -1. */
 static int
-report(struct reader *r)
+read_report(struct reader *r)
 {
 	static const char last[] = "Msgs in ", stored[] = " stored ";
 	const char *p, *end;
 	int ended = 0;
 
 	for (;;) {
-		if (ended && at_end(r))
+		if (ended && is_at_end(r))
 			return 0;
-		if (field(r, "") < 0)
+		if (read_field(r, "") < 0)
 			return -1;
 		if (ended)
 			return strcmp(r->tok, "Facts:") == 0 ? 1 :
-			    wrong(r, "\"%.60s\" is not understood", r->tok);
+			    fail(r, "\"%.60s\" is not understood", r->tok);
 		ended = strncmp(r->tok, last, sizeof(last) - 1) == 0;
 		if (r->report != NULL)
 			r->report(r->arg, r->tok);
@@ -556,10 +543,10 @@ report(struct reader *r)
 			continue;
 		p = strstr(r->tok, stored);
 		if (p == NULL)
-			return wrong(r, "it is not understood%s", "");
+			return fail(r, "it is not understood%s", "");
 		r->q->stored = (double)num_of(p + sizeof(stored) - 1, &end);
 		if (end == p + sizeof(stored) - 1)
-			return wrong(r, "it is not understood%s", "");
+			return fail(r, "it is not understood%s", "");
 	}
 }
 
@@ -569,13 +556,13 @@ report(struct reader *r)
 static int
 bad_fact(struct reader *r)
 {
-	return wrong(r, "the fact \"%.60s\" is not of this version of mailq; "
+	return fail(r, "the fact \"%.60s\" is not of this version of mailq; "
 	    "restart the scheduler, if an older one still runs", r->tok);
 }
 
 /* Cuts tok at its TABs into n fields: 0 or -1. */
 static int
-split(struct reader *r, char **f, int n)
+split_fact(struct reader *r, char **f, int n)
 {
 	char *p = r->tok;
 	int have;
@@ -593,13 +580,13 @@ static int
 fact_office(struct reader *r, char **f)
 {
 	return text_fmt(r->q->postoffice, sizeof(r->q->postoffice), "%s",
-	    f[1]) == 0 ? 0 : wrong(r, "the path is too long%s", "");
+	    f[1]) == 0 ? 0 : fail(r, "the path is too long%s", "");
 }
 
 static int
 fact_uptime(struct reader *r, char **f)
 {
-	return number_in(f[2], &r->q->uptime) < 0 ? bad_number(r) : 0;
+	return parse_number(f[2], &r->q->uptime) < 0 ? fail_number(r) : 0;
 }
 
 static int
@@ -607,7 +594,7 @@ fact_hold(struct reader *r, char **f)
 {
 	return mq_note_add(r->q, strcmp(f[1], "address") == 0 ?
 	    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
-	    memory(r) : 0;
+	    fail_memory(r) : 0;
 }
 
 static int
@@ -615,9 +602,9 @@ fact_evicted(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 
-	return number_in(f[1], &q->evicted) < 0 || q->evicted < 0 ||
-	    number_in(f[2], &q->evicted_age) < 0 || q->evicted_age < 0 ?
-	    bad_number(r) : 0;
+	return parse_number(f[1], &q->evicted) < 0 || q->evicted < 0 ||
+	    parse_number(f[2], &q->evicted_age) < 0 || q->evicted_age < 0 ?
+	    fail_number(r) : 0;
 }
 
 static int
@@ -626,8 +613,8 @@ fact_totals(struct reader *r, char **f)
 	int i;
 
 	for (i = 0; i < MQ_TOTALS; i++)
-		if (count_in(f[i + 1], 0, &r->q->totals[i]) < 0)
-			return bad_number(r);
+		if (parse_count(f[i + 1], 0, &r->q->totals[i]) < 0)
+			return fail_number(r);
 	return 0;
 }
 
@@ -639,82 +626,73 @@ fact_message(struct reader *r, char **f)
 	const char *p;
 
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
-		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
+		return fail(r, "\"%.60s\" is no name of a message", f[1]);
 	m = mq_msg_get(q, f[1], 1);
 	if (m == NULL)
-		return memory(r);
+		return fail_memory(r);
 	if (m->known)
-		return wrong(r, "message %.60s is there twice", f[1]);
+		return fail(r, "message %.60s is there twice", f[1]);
 	m->known = 1;
-	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
-		return wrong(r, "\"%.60s\" is no age", f[2]);
+	if (parse_number(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
+		return fail(r, "\"%.60s\" is no age", f[2]);
 	m->size = -1;
-	if (strcmp(f[3], "-1") != 0 && count_in(f[3], 0, &m->size) < 0)
-		return wrong(r, "\"%.60s\" is no size", f[3]);
+	if (strcmp(f[3], "-1") != 0 && parse_count(f[3], 0, &m->size) < 0)
+		return fail(r, "\"%.60s\" is no size", f[3]);
 	m->held = m->over = 0;
 	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
 	    p++) {
 		if (*p != 'h' && *p != 'r')
-			return wrong(r, "flags \"%.60s\" are not known",
+			return fail(r, "flags \"%.60s\" are not known",
 			    f[4]);
 		m->held |= *p == 'h';
 		m->over |= *p == 'r';
 	}
 	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_intern(q, f[5])) == NULL)
-		return memory(r);
+		return fail_memory(r);
 	return 0;
-}
-
-static int
-state_of(const char *s)
-{
-	int i;
-
-	for (i = MQ_RETRY; i <= MQ_COMMAND; i++)
-		if (strcmp(s, mq_state_name[i]) == 0)
-			return i;
-	return -1;
 }
 
 static int
 fact_job(struct reader *r, char **f)
 {
-	struct mq_job *j = job_named(r, f[1]);
+	struct mq_job *j = find_job(r, f[1]);
 	int state;
 
 	if (j == NULL || j->known)
-		return wrong(r, "vertex %.20s is there twice, or is not there",
+		return fail(r, "vertex %.20s is there twice, or is not there",
 		    f[1]);
 	j->known = 1;
-	state = state_of(f[2]);
-	if (state < 0)
-		return wrong(r, "state \"%.60s\" is not known", f[2]);
+	for (state = MQ_RETRY; state <= MQ_COMMAND &&
+	    strcmp(f[2], mq_state_name[state]) != 0; state++)
+		;
+	if (state > MQ_COMMAND)
+		return fail(r, "state \"%.60s\" is not known", f[2]);
 	j->state = (unsigned char)state;
 	j->expires = MQ_NEVER;
-	if (number_in(f[3], &j->next) < 0 || j->next < MQ_UNKNOWN ||
-	    (strcmp(f[4], "-") != 0 && number_in(f[4], &j->expires) < 0) ||
-	    number_in(f[5], &j->tries) < 0 || j->tries < 0 ||
-	    number_in(f[6], &j->pid) < 0 || j->pid < 0)
-		return bad_number(r);
+	if (parse_number(f[3], &j->next) < 0 || j->next < MQ_UNKNOWN ||
+	    (strcmp(f[4], "-") != 0 && parse_number(f[4], &j->expires) < 0) ||
+	    parse_number(f[5], &j->tries) < 0 || j->tries < 0 ||
+	    parse_number(f[6], &j->pid) < 0 || j->pid < 0)
+		return fail_number(r);
 	j->what = mq_intern(r->q, f[7]);
-	return j->what == NULL ? memory(r) : 0;
+	return j->what == NULL ? fail_memory(r) : 0;
 }
 
 static int
 fact_rcpt(struct reader *r, char **f)
 {
-	struct mq_job *j = job_named(r, f[1]);
+	struct mq_job *j = find_job(r, f[1]);
 	int off;
 
-	if (j == NULL || number_in(f[2], &off) < 0 || off < 0)
-		return wrong(r, "there is no vertex or recipient \"%.20s\"",
+	if (j == NULL || parse_number(f[2], &off) < 0 || off < 0)
+		return fail(r, "there is no vertex or recipient \"%.20s\"",
 		    j == NULL ? f[1] : f[2]);
 	return mq_why_add(r->q, j->msg, (unsigned long)off, f[3]) < 0 ?
-	    memory(r) : 0;
+	    fail_memory(r) : 0;
 }
 
-/* The numbers of a destination by their fields: which may be none. */
+/* The numbers of a destination; or_none: may be "-". */
 static const struct {
 	int	field, or_none;
 	size_t	at;
@@ -743,22 +721,22 @@ keep_dest(struct reader *r, char **f, const struct mq_facts *what)
 	mq_unescape(f[1]);
 	mq_unescape(f[2]);
 	if (strlen(f[1]) >= MQ_WORD_MAX || strlen(f[2]) >= MQ_WORD_MAX)
-		return wrong(r, "\"%.60s\" is no channel or host", f[2]);
+		return fail(r, "\"%.60s\" is no channel or host", f[2]);
 	d = mq_dest_get(r->q, f[1], f[2]);
 	if (d == NULL)
-		return memory(r);
+		return fail_memory(r);
 	if (d->facts != NULL)
-		return wrong(r, "destination %.60s is there twice", f[2]);
+		return fail(r, "destination %.60s is there twice", f[2]);
 	k = mq_dest_set_facts(r->q, d, what);
 	if (k == NULL)
-		return memory(r);
+		return fail_memory(r);
 	if (strcmp(f[9], "-") != 0)
 		k->rate = mq_intern(r->q, f[9]);
 	k->reason = mq_intern(r->q, f[10]);
-	return k->rate == NULL || k->reason == NULL ? memory(r) : 0;
+	return k->rate == NULL || k->reason == NULL ? fail_memory(r) : 0;
 }
 
-/* A destination is kept, or becomes a line of the report. */
+/* Keeps a destination, or makes a line of the report of it. */
 static int
 fact_dest(struct reader *r, char **f)
 {
@@ -768,9 +746,10 @@ fact_dest(struct reader *r, char **f)
 	size_t i;
 
 	for (i = 0; i < sizeof(dest_numbers) / sizeof(*dest_numbers); i++)
-		if (count_in(f[dest_numbers[i].field], dest_numbers[i].or_none,
-		    (double *)(void *)((char *)&k + dest_numbers[i].at)) < 0)
-			return bad_number(r);
+		if (parse_count(f[dest_numbers[i].field],
+		    dest_numbers[i].or_none, (double *)(void *)((char *)&k +
+		    dest_numbers[i].at)) < 0)
+			return fail_number(r);
 	if (r->q->only_dests || r->q->with_dests)
 		return keep_dest(r, f, &k);
 	if (r->report == NULL)
@@ -797,16 +776,16 @@ fact_skipped(struct reader *r, char **f)
 	struct mq_msg *m;
 	int next;
 
-	if (strlen(f[1]) >= MQ_NAME_MAX || number_in(f[2], &next) < 0)
-		return wrong(r, "\"%.60s\" is no skipped file", f[1]);
+	if (strlen(f[1]) >= MQ_NAME_MAX || parse_number(f[2], &next) < 0)
+		return fail(r, "\"%.60s\" is no skipped file", f[1]);
 	m = mq_msg_get(r->q, f[1], 1);
 	if (m == NULL || (m->skipped = mq_intern(r->q, f[3])) == NULL)
-		return memory(r);
+		return fail_memory(r);
 	m->next = next;
 	return 0;
 }
 
-/* Facts by their letters, and the number of fields. */
+/* Facts by their letters, with the number of fields. */
 static const struct {
 	int	letter, n;
 	int	(*take)(struct reader *, char **);
@@ -819,63 +798,63 @@ static const struct {
 };
 
 static int
-fact(struct reader *r)
+read_fact(struct reader *r)
 {
 	char *f[17];
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].letter == r->tok[0])
-			return split(r, f, kinds[i].n) < 0 ? -1 :
+			return split_fact(r, f, kinds[i].n) < 0 ? -1 :
 			    kinds[i].take(r, f);
 	return bad_fact(r);
 }
 
-/* From behind "Facts:" to the end. */
+/* Reads from behind "Facts:" to the end: 0 or -1. */
 static int
-facts(struct reader *r)
+read_facts(struct reader *r)
 {
 	struct mq_queue *q = r->q;
 	unsigned i;
 
 	for (;;) {
-		if (field(r, "") < 0)
+		if (read_field(r, "") < 0)
 			return -1;
 		if (strcmp(r->tok, "End:") == 0)
 			break;
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
-			return wrong(r, "\"%.60s\" is not understood",
+			return fail(r, "\"%.60s\" is not understood",
 			    r->tok);
 		if (r->brief && strchr("mrsv", r->tok[0]) != NULL)
 			continue;	/* no message is kept */
-		if (fact(r) < 0)
+		if (read_fact(r) < 0)
 			return -1;
 	}
 	q->facts = 1;
 	mq_why_sort(q);
-	if (peek(r) >= 0)
-		return wrong(r, "there is more behind its end%s", "");
+	if (peek_byte(r) >= 0)
+		return fail(r, "there is more behind its end%s", "");
 	if (r->in->why[0] != '\0')
-		return cut(r);
+		return fail_cut(r);
 	for (i = 0; i < q->njobs; i++)
 		if (!q->jobs[i].known || !q->msgs[q->jobs[i].msg].known)
-			return wrong(r, "a vertex or its message has no facts"
+			return fail(r, "a vertex or its message has no facts"
 			    "%s", "");
 	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------- */
 
-/* 0, MQ_TWO or -1. */
+/* Reads the first lines: 0, MQ_TWO or -1. */
 static int
-greeting(struct reader *r)
+read_greeting(struct reader *r)
 {
 	static const char busy[] = "busy ", two[] = "version zmailer 2";
 
-	if (field(r, "") < 0)
+	if (read_field(r, "") < 0)
 		return -1;
 	if (strcmp(r->tok, "version zmailer 1.0") == 0)
-		return heading(r, "Vertices:");
+		return read_line(r, "Vertices:");
 	if (strncmp(r->tok, busy, sizeof(busy) - 1) == 0) {
 		text_fmt(r->why, MQ_WHY_MAX, "the scheduler is busy: %.200s",
 		    r->tok + sizeof(busy) - 1);
@@ -888,7 +867,7 @@ greeting(struct reader *r)
 		    "be at a pipe");
 		return -1;
 	}
-	return wrong(r, "\"%.60s\" is not what a scheduler says", r->tok);
+	return fail(r, "\"%.60s\" is not what a scheduler says", r->tok);
 }
 
 int
@@ -908,12 +887,12 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.ahead = -2;
 	r.why = why;
 	why[0] = '\0';
-	more = greeting(&r);
+	more = read_greeting(&r);
 	if (more != 0)
 		return more;
-	more = r.brief ? skip_vertices(&r) : vertices(&r);
+	more = r.brief ? skip_vertices(&r) : read_vertices(&r);
 	q->endless = more == 0;
 	if (more > 0)
-		more = report(&r);
-	return more > 0 ? facts(&r) : more;
+		more = read_report(&r);
+	return more > 0 ? read_facts(&r) : more;
 }

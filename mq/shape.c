@@ -18,9 +18,9 @@
 
 #define COLUMNS	6
 #define STATES	(MQ_SPOOL + 1)
-#define OTHERS	54		/* columns of a row behind that */
+#define OTHERS	54		/* columns of a row behind the name */
 
-static int name_width;		/* bytes of a destination that are shown */
+static int name_width;		/* columns of a destination */
 
 struct row {
 	const struct mq_dest *dest;	/* NULL: the sum */
@@ -29,9 +29,10 @@ struct row {
 	unsigned long ageless, sizeless;
 	double	size;
 	unsigned long by_state[STATES];
-	const char *what[STATES];	/* of the last with that state */
-	const char *reason;		/* that most have */
-	unsigned long most, same;	/* times it stands, this one stands */
+	const char *what[STATES];	/* of the last job with that state */
+	const char *reason;		/* reason of most jobs */
+	unsigned long most, same;	/* jobs with reason, with the last
+					 * reason */
 };
 
 static const long age_most[COLUMNS - 1] = {
@@ -56,7 +57,7 @@ by_dest(const void *a, const void *b)
 
 /* Adds a job; jobs with the same reason follow each other. */
 static void
-count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
+count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
     const char *last)
 {
 	int i = 0;
@@ -88,7 +89,7 @@ count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 /* Calls show with each destination, then with the sum: 0, or -1 without
  * memory. */
 static int
-walk(const struct mq_queue *q, void (*show)(const struct row *))
+show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 {
 	const struct mq_job **v, *j;
 	const char *last = NULL;
@@ -112,8 +113,8 @@ walk(const struct mq_queue *q, void (*show)(const struct row *))
 			r.dest = v[i]->dest;
 			last = NULL;
 		}
-		count(&r, v[i], &q->msgs[v[i]->msg], last);
-		count(&all, v[i], &q->msgs[v[i]->msg], last);
+		count_job(&r, v[i], &q->msgs[v[i]->msg], last);
+		count_job(&all, v[i], &q->msgs[v[i]->msg], last);
 		last = v[i]->reason;
 	}
 	if (r.dest != NULL)
@@ -144,7 +145,7 @@ put_number(unsigned long n, int width)
 		printf("%*lu%c", width - 1, n, unit[u]);
 }
 
-/* The state that most have, in at most nine bytes. */
+/* Prints the state of most jobs, in at most nine bytes. */
 static void
 put_state(const struct row *r)
 {
@@ -189,10 +190,10 @@ shape_row(const struct row *r)
 		mq_put_below(r->reason, name_width + OTHERS);
 }
 
-/* With a host of "-" the mailbox is the destination: makes it a part of the
- * host, where it can be read. */
+/* Makes the mailbox a part of a host "-", as the mailbox is the destination
+ * then, if the control file can be read. */
 static void
-name_boxes(struct mq_queue *q, const struct mq_view *view)
+split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 {
 	char host[MQ_WORD_MAX];
 	struct mq_dest *d;
@@ -223,11 +224,11 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 
 	if (mq_put_none(q, view))
 		return 0;
-	name_boxes(q, view);
+	split_by_mailbox(q, view);
 	name_width = mq_name_width(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
-	if (walk(q, shape_row) < 0)
+	if (show_rows(q, shape_row) < 0)
 		return -1;
 	mq_put_totals(q);
 	mq_put_around(q, 0);
@@ -258,7 +259,7 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
 	if (mq_put_none(q, view))
 		return 0;
-	if (walk(q, size_row) < 0)
+	if (show_rows(q, size_row) < 0)
 		return -1;
 	mq_put_totals(q);
 	mq_put_around(q, 0);

@@ -133,10 +133,10 @@ mq_put_message(const struct mq_msg *m)
 		puts("\tnobody is left to have it");
 }
 
-/* Seconds since an agent last wrote into the control file of a message with one
- * job, as far as that is known: then the job was tried.  -1: it is not. */
+/* Returns the seconds since the last attempt of the only job of a message, by
+ * the last change of the control file; -1: not known. */
 static long
-touched(const struct mq_msg *m, const struct mq_job *j, const char *po)
+age_of_attempt(const struct mq_msg *m, const struct mq_job *j, const char *po)
 {
 	char path[MQ_PATH_MAX];
 	struct stat control, message;
@@ -162,7 +162,7 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 	if (j->tries > 0)
 		mq_print(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
 	else if (j->tries == 0 && strcmp(j->dest->channel, "dsn") != 0 &&
-	    (ago = touched(m, j, po)) >= 0)
+	    (ago = age_of_attempt(m, j, po)) >= 0)
 		mq_print(", tried before, at the latest %s ago", mq_span(ago));
 	else if (j->tries == 0)
 		mq_print(q->uptime != MQ_UNKNOWN && m->age > q->uptime ?
@@ -172,9 +172,9 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 	mq_put_wait(j);
 }
 
-/* Prints whom a DSN is about: the first one, and how many others. */
+/* Prints the first recipient that a DSN is about, and the number of others. */
 static void
-put_done(const struct mq_msg *m, const char *po)
+put_dsn_rcpts(const struct mq_msg *m, const char *po)
 {
 	static struct diags n;
 	unsigned many = 0;
@@ -201,7 +201,7 @@ mq_put_job(const struct mq_queue *q, const struct mq_job *j, const char *po)
 	    "for the sender" : mq_plural(j->nrcpt, "recipient"));
 	mq_put_tries(q, j, po, j->reason);
 	if (dsn)
-		put_done(&q->msgs[j->msg], po);
+		put_dsn_rcpts(&q->msgs[j->msg], po);
 }
 
 static void
@@ -214,17 +214,16 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
 }
 
-/* Prints the counts of messages that are not in memory, and of postman/, which
- * is not part of the queue. */
+/* Prints the number of evicted messages, and that of postman/. */
 static void
-put_others(const struct mq_queue *q)
+put_not_listed(const struct mq_queue *q)
 {
 	if (q->evicted > 0)
 		printf("; %d evicted", q->evicted);
 	mq_put_aside(q, "; ");
 }
 
-/* Says how many control files could not be read, if there are any. */
+/* Prints the number of control files that could not be read, if any. */
 static void
 put_unread(const struct mq_queue *q)
 {
@@ -248,7 +247,7 @@ mq_put_totals(const struct mq_queue *q)
 	if (sum.skipped > 0)
 		printf("; %lu skipped", sum.skipped);
 	put_unread(q);
-	put_others(q);
+	put_not_listed(q);
 	putchar('\n');
 }
 
@@ -266,7 +265,7 @@ mq_put_none(const struct mq_queue *q, const struct mq_view *view)
 		    mq_note_count(q, MQ_FREEZER) > 0 ?
 		    "no message is in the queue" :
 		    "the queue is empty", stdout);
-		put_others(q);
+		put_not_listed(q);
 		putchar('\n');
 		mq_put_around(q, 0);
 		return 1;

@@ -42,14 +42,14 @@ mq_open_diags(struct diags *n, const char *po, const char *name)
 	return 0;
 }
 
-/* Is the current recipient pending? */
+/* Returns 1 if the current recipient is pending. */
 static int
 is_pending(const struct ctl *c)
 {
 	return c->l.line[1] == ' ' || c->l.line[1] == '~';
 }
 
-/* Size and age of the message file, where there is one. */
+/* Sets size and age, if the message file can be looked at. */
 static void
 stat_message(struct mq_msg *m, const char *po)
 {
@@ -64,7 +64,7 @@ stat_message(struct mq_msg *m, const char *po)
 
 /* Adds a command to the reason why the scheduler cannot load the message. */
 static void
-see_cancel(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
+add_cancel(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
 {
 	char why[MQ_WHY_MAX];
 	const char *kept;
@@ -93,7 +93,7 @@ mq_read_missing(struct mq_queue *q, const char *po)
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
 				m->sender = mq_intern(q, ctl_address(&c));
 			else if (letter == '#' && m->skipped != NULL)
-				see_cancel(q, m, &c);
+				add_cancel(q, m, &c);
 		ctl_close(&c);
 	}
 }
@@ -119,7 +119,7 @@ add_name(void *arg, const char *name)
 		s->n++;
 }
 
-/* By number, which is about the order in which they came. */
+/* Compares numbers, which have about the order of arrival. */
 static int
 by_number(const void *a, const void *b)
 {
@@ -129,7 +129,7 @@ by_number(const void *a, const void *b)
 	return m < n ? -1 : m > n ? 1 : strcmp(x, y);
 }
 
-/* One more recipient of the message: 0 or -1. */
+/* Adds a recipient to the message: 0, or -1 without memory. */
 static int
 add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 {
@@ -154,7 +154,7 @@ add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 
 /* Adds the current line to its message: 0, or -1 without memory. */
 static int
-take(struct mq_queue *q, unsigned msg, struct ctl *c)
+add_line(struct mq_queue *q, unsigned msg, struct ctl *c)
 {
 	const struct mq_dest *d;
 	const char *sender;
@@ -171,9 +171,9 @@ take(struct mq_queue *q, unsigned msg, struct ctl *c)
 	return sender == NULL ? -1 : 0;
 }
 
-/* Takes one message in: 0, or -1 when there is no memory. */
+/* Adds a message to the queue: 0, or -1 without memory. */
 static int
-load(struct mq_queue *q, const char *po, const char *name)
+load_message(struct mq_queue *q, const char *po, const char *name)
 {
 	static struct ctl c;
 	struct mq_msg *m;
@@ -194,7 +194,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 	bad = m == NULL;
 	i = bad ? 0 : (unsigned)(m - q->msgs);
 	for (; !bad && letter > 0; letter = ctl_line(&c))
-		bad = take(q, i, &c) < 0;
+		bad = add_line(q, i, &c) < 0;
 	ctl_close(&c);
 	if (bad)
 		return -1;
@@ -207,7 +207,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 /* Adds the messages of transport/ that the queue does not have: 0 or an exit
  * code. */
 static int
-read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+load_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	struct scan s;
 	unsigned i;
@@ -219,7 +219,7 @@ read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 		qsort(s.names, s.n, sizeof(*s.names), by_number);
 	for (i = 0; i < s.n; i++) {
 		if (s.error == 0 && mq_msg_get(q, s.names[i], 0) == NULL &&
-		    load(q, po, s.names[i]) < 0)
+		    load_message(q, po, s.names[i]) < 0)
 			s.error = ENOMEM;
 		free(s.names[i]);
 	}
@@ -234,7 +234,7 @@ read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 int
 mq_read_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
-	int rc = read_all(q, po, why);
+	int rc = load_all(q, po, why);
 
 	if (mq_read_around(q, po, 1) == 0 || rc != 0)
 		return rc;
@@ -246,7 +246,7 @@ int
 mq_read_evicted(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	unsigned i = q->njobs;
-	int rc = read_all(q, po, why);
+	int rc = load_all(q, po, why);
 
 	for (; i < q->njobs; i++)
 		q->jobs[i].state = MQ_EVICTED;
@@ -265,7 +265,7 @@ by_dest(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* 0, or -1 when there is no memory. */
+/* Adds a recipient: 0, or -1 without memory. */
 static int
 add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
     const char *reason)

@@ -31,7 +31,7 @@
 
 /* ---- agents ------------------------------------------------------------ */
 
-/* Lines of threads, "... P={PID,...} HA={...} FA={...} OF={...}". */
+/* Lines of threads in the report; they have P={PIDS} HA={} FA={} OF={}. */
 static struct line {
 	struct line *next;
 	char	s[1];
@@ -51,7 +51,7 @@ mq_keep_thread(void *arg, const char *text)
 	threads = l;
 }
 
-/* Word n of the list behind the key in the line, "" if it has none. */
+/* Returns word n of the list behind the key in the line, or "". */
 static const char *
 list_word(const char *line, const char *key, int n)
 {
@@ -72,7 +72,7 @@ put_ago(const char *before, const char *seconds)
 		    mq_span((long)num_of(seconds, NULL)));
 }
 
-/* What the report says of the agent of a job: jobs, seconds. */
+/* Prints what the report says of the agent of a job. */
 static void
 put_agent(const struct mq_job *j)
 {
@@ -111,9 +111,9 @@ put_header(struct ctl *c)
 	c->in_block = 0;
 }
 
-/* Keeps what failed for good, by the place of its recipient: 0 or -1. */
+/* Adds the reasons of permanent failures: 0, or -1 without memory. */
 static int
-take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
+add_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_seek(&n->c, 0);
 	while (diag_next(n))
@@ -123,9 +123,9 @@ take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 	return 0;
 }
 
-/* The job of a recipient, or NULL: it has none in core. */
+/* Returns the job of a recipient, or NULL if none is in core. */
 static const struct mq_job *
-job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
+find_job(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
 {
 	const struct mq_dest *d = mq_dest_get(q, c->channel, c->host);
 	unsigned i;
@@ -136,7 +136,7 @@ job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
 	return NULL;
 }
 
-/* The recipient whose line is at off. */
+/* Prints the recipient whose line is at off. */
 static void
 put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
     const char *po, unsigned long off)
@@ -153,7 +153,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 		puts(", done");
 	} else if (n->rc.tag == '-') {
 		mq_print(", failed%s\n", mq_reason(reason));
-	} else if ((j = job_of(q, m, &n->rc)) == NULL) {
+	} else if ((j = find_job(q, m, &n->rc)) == NULL) {
 		puts(", waits on disk");
 	} else {
 		mq_put_tries(q, j, po, *reason != '\0' ? reason : j->reason);
@@ -161,7 +161,8 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* What the control file says: 0, or -1 with errno. */
+/* Prints the header and the recipients of the control file: 0, or -1 with
+ * errno. */
 static int
 put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
@@ -170,7 +171,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 
 	if (mq_open_diags(&n, po, m->name) < 0)
 		return -1;
-	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
+	bad = add_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_seek(&n.c, 0);
 	while (ctl_walk(&n.c))
 		if (n.c.l.len == 1 && n.c.l.line[0] == 'm') {
@@ -191,7 +192,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 
 /* ---- the log ----------------------------------------------------------- */
 
-/* Has the line KEY=NAME, with hash directories or without? */
+/* Returns 1 if the line has KEY=NAME, with hash directories or without. */
 static int
 has_name(const char *line, const char *key, const char *base)
 {
@@ -210,7 +211,7 @@ has_name(const char *line, const char *key, const char *base)
 	return n == strlen(base) && strncmp(p, base, n) == 0;
 }
 
-/* Is the third word of the line that event? */
+/* Returns 1 if the third word of the line is the event. */
 static int
 is_event(const char *line, const char *event)
 {
@@ -232,30 +233,24 @@ is_end(const char *line)
 	    is_event(line, "set-aside") || is_event(line, "park");
 }
 
-/* Has the line the spool id of another message?  id "" is not known. */
-static int
-is_others(const char *line, const char *id)
-{
-	char its[80];
-
-	return *id != '\0' &&
-	    mq_log_word(line, " id=", its, sizeof(its)) == 0 &&
-	    mq_compare_id(its, id) != MQ_SAME;
-}
-
-/* The next line of the log about the message: 1 or 0. */
+/* Reads the next line of the log about the message, and skips lines of another
+ * id, unless id is "": 1, or 0 at the end. */
 static int
 next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 {
+	char its[80];
+
 	while (fgets(line, (int)size, f) != NULL)
 		if ((has_name(line, " msg=", base) ||
-		    has_name(line, " what=", base)) && !is_others(line, id))
+		    has_name(line, " what=", base)) && (*id == '\0' ||
+		    mq_log_word(line, " id=", its, sizeof(its)) < 0 ||
+		    mq_compare_id(its, id) == MQ_SAME))
 			return 1;
 	return 0;
 }
 
-/* Prints a line of the log, in which bytes that do not print are \ooo already;
- * between the lines of a reason is a blank. */
+/* Prints a line of the log, which has bytes that do not print as \ooo; the
+ * carriage returns of a reason become a blank. */
 static void
 put_log_line(const char *s)
 {
@@ -277,8 +272,8 @@ put_log_line(const char *s)
 	putchar('\n');
 }
 
-/* Searches the log for messages whose spool id begins with wanted: how many,
- * and the id and name of the last one. */
+/* Counts the messages of the log whose spool id begins with wanted, and copies
+ * the id and name of the last one. */
 static unsigned
 find_id(const char *path, const char *wanted, char id[80],
     char name[MQ_NAME_MAX])
@@ -339,27 +334,21 @@ put_log(const char *path, const char *base, const char *id, int gone)
 
 /* ---- a message --------------------------------------------------------- */
 
-/* The spool id and the place of the message file. */
-static void
-put_id(const struct mq_msg *m, const char *po)
-{
-	char id[80];
-
-	if (mq_make_id(m->name, po, id, sizeof(id)) == 0)
-		mq_print("\tid %s, file %s/queue/%s\n", id, po, m->name);
-}
-
 static void
 put_message(struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
 	const char *why = "the queue is on another machine";
+	const char *po = view->postoffice;
+	char id[80];
 	unsigned i;
 
 	mq_put_message(m);
-	if (view->postoffice != NULL && name_parse(m->name) != NULL) {
-		put_id(m, view->postoffice);
-		if (put_file(q, m, view->postoffice) == 0)
+	if (po != NULL && name_parse(m->name) != NULL) {
+		if (mq_make_id(m->name, po, id, sizeof(id)) == 0)
+			mq_print("\tid %s, file %s/queue/%s\n", id, po,
+			    m->name);
+		if (put_file(q, m, po) == 0)
 			return;
 		why = strerror(errno);
 	}
@@ -370,7 +359,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Says that a message was set aside: 1, or 0 if it was not. */
+/* Prints that the message was set aside: 1; or 0 if it was not. */
 static int
 put_aside(const char *base, const char *po)
 {
@@ -387,7 +376,7 @@ put_aside(const char *base, const char *po)
 	return 0;
 }
 
-/* Why the log cannot be read, from errno, and who could. */
+/* Returns why the log cannot be read, by errno, and who may read it. */
 static const char *
 why_no_log(const char *logfile)
 {
@@ -407,9 +396,9 @@ why_no_log(const char *logfile)
 	return why;
 }
 
-/* Shows a message: m, or NULL if it is not in the queue.  An exit code. */
+/* Shows a message; m is NULL if it is not in the queue.  An exit code. */
 static int
-story(struct mq_queue *q, const struct mq_msg *m, const char *name,
+show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
 {
 	const char *base = name_base(m != NULL ? m->name : name), *no;
@@ -444,7 +433,7 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 /* Counts as mq_find_names, also with the evicted messages: the name of one may
  * begin like that of a message in core. */
 static unsigned
-find_all(struct mq_queue *q, const char *name, const char *po,
+find_names(struct mq_queue *q, const char *name, const char *po,
     char found[MQ_NAME_MAX])
 {
 	static int rest_read;
@@ -460,10 +449,9 @@ find_all(struct mq_queue *q, const char *name, const char *po,
 	return mq_find_names(q, po, name, found);
 }
 
-/* Shows the file if it is in one of the directories of mq_router_dir: 1 or 0.
- */
+/* Shows the file if mq_router_dir finds it: 1 or 0. */
 static int
-put_router(const char *num, const char *po)
+put_unqueued(const char *num, const char *po)
 {
 	const char *dir = po == NULL ? NULL : mq_router_dir(po, num), *path;
 	struct stat st;
@@ -493,30 +481,30 @@ put_router(const char *num, const char *po)
 
 /* Shows a message by a word of the command line: an exit code. */
 static int
-named(struct mq_queue *q, const char *name, const struct mq_view *view,
+show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
 {
 	const char *num = mq_frozen_name(name) != NULL ? mq_frozen_name(name) :
 	    mq_router_num(name), *po = view->postoffice;
 	const char *base = name_parse(name) != NULL ? name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
-	unsigned many = find_all(q, base, po, found);
+	unsigned many = find_names(q, base, po, found);
 
 	if (many == 0 && num != NULL) {
-		if (put_router(num, po))
+		if (put_unqueued(num, po))
 			return 0;
 		if (mq_find_accepted(logfile, num, id, sizeof(id)) == 0) {
 			printf("router/%s was accepted as %s\n", num, id);
 			base = id;
-			many = find_all(q, base, po, found);
+			many = find_names(q, base, po, found);
 		}
 	}
 	if (many > 1) {
 		mq_complain("%s is the beginning of %u messages", name, many);
 		return X_UNAVAILABLE;
 	}
-	return story(q, many == 1 ? mq_msg_get(q, found, 0) : NULL, base, view,
-	    logfile);
+	return show_message(q, many == 1 ? mq_msg_get(q, found, 0) : NULL,
+	    base, view, logfile);
 }
 
 int
@@ -527,7 +515,7 @@ mq_show_story(struct mq_order *o, struct mq_queue *q,
 	int bad, rc = 0, shown = 0;
 
 	for (i = 0; i < o->n; i++) {
-		bad = named(q, o->what[i], view, logfile);
+		bad = show_named(q, o->what[i], view, logfile);
 		if (bad != 0)
 			rc = bad;
 	}
@@ -537,7 +525,8 @@ mq_show_story(struct mq_order *o, struct mq_queue *q,
 		if (!q->msgs[i].picked)
 			continue;
 		shown = 1;
-		bad = story(q, &q->msgs[i], q->msgs[i].name, view, logfile);
+		bad = show_message(q, &q->msgs[i], q->msgs[i].name, view,
+		    logfile);
 		if (bad != 0)
 			rc = bad;
 	}

@@ -52,22 +52,22 @@ struct talk {
 
 /* Ends the conversation: -1. */
 static int
-wrong(struct talk *t, const char *f, const char *arg)
+fail(struct talk *t, const char *f, const char *arg)
 {
 	text_fmt(t->why, MQ_WHY_MAX, f, arg);
 	return -1;
 }
 
 static int
-memory(struct talk *t)
+fail_memory(struct talk *t)
 {
-	return wrong(t, "the queue is too large to be held here%s",
+	return fail(t, "the queue is too large to be held here%s",
 	    "; -Q shows a summary");
 }
 
 /* ---- lines ------------------------------------------------------------ */
 
-/* The next line: 0 or -1. */
+/* Reads the next line: 0 or -1. */
 static int
 read_line(struct talk *t)
 {
@@ -78,21 +78,21 @@ read_line(struct talk *t)
 		t->line[t->len++] = (char)c;
 	t->line[t->len] = '\0';
 	if (c < 0)
-		return wrong(t, "the scheduler's answer is cut short%s",
+		return fail(t, "the scheduler's answer is cut short%s",
 		    t->in->why);
-	return c == '\n' ? 0 : wrong(t, "the scheduler's line \"%.100s\" is "
+	return c == '\n' ? 0 : fail(t, "the scheduler's line \"%.100s\" is "
 	    "too long, or has a zero byte", t->line);
 }
 
 /* Sends a command and reads whether it is taken: 0 or -1. */
 static int
-request(struct talk *t, const char *command)
+send_command(struct talk *t, const char *command)
 {
 	char refused[2 * MQ_WORD_MAX];
 
 	if (fd_write(t->in->fd, command, strlen(command)) < 0 ||
 	    fd_write(t->in->fd, "\n", 1) < 0)
-		return wrong(t, "the scheduler cannot be asked: %s",
+		return fail(t, "the scheduler cannot be asked: %s",
 		    strerror(errno));
 	if (read_line(t) < 0)
 		return -1;
@@ -101,13 +101,13 @@ request(struct talk *t, const char *command)
 	text_fmt(refused, sizeof(refused), "the scheduler refuses \"%.*s\": "
 	    "%.300s", strncmp(command, "AUTH", 4) == 0 ? 4 : 300, command,
 	    t->line);
-	return wrong(t, "%s; -U gives another user and password", refused);
+	return fail(t, "%s; -U gives another user and password", refused);
 }
 
 /* Reads the next line of an answer, without the dot before another dot: 1, 0 at
  * the end, or -1. */
 static int
-next(struct talk *t)
+read_answer_line(struct talk *t)
 {
 	if (read_line(t) < 0)
 		return -1;
@@ -119,9 +119,9 @@ next(struct talk *t)
 	return 1;
 }
 
-/* Has the list of rights this one? */
+/* Returns 1 if the list of rights has this one. */
 static int
-has(const char *rights, const char *right)
+has_right(const char *rights, const char *right)
 {
 	size_t n = strlen(right);
 	const char *p;
@@ -136,7 +136,7 @@ has(const char *rights, const char *right)
 /* Splits "user:password:rights:addresses" and keeps the login: 0, or -1 if it
  * is damaged or may not see the queue. */
 static int
-entry(char *line, char *login, size_t size)
+parse_auth(char *line, char *login, size_t size)
 {
 	char *password = strchr(line, ':'), *rights;
 
@@ -145,14 +145,14 @@ entry(char *line, char *login, size_t size)
 		return -1;
 	*rights++ = '\0';
 	rights[strcspn(rights, ":\r\n")] = '\0';
-	return has(rights, "TT") || has(rights, "ALL") ?
+	return has_right(rights, "TT") || has_right(rights, "ALL") ?
 	    text_fmt(login, size, "%s", line) : -1;
 }
 
 /* Sends a login, "user/password", also with ":" or "," between: 0, or -1, with
  * the scheduler's words in the line if it refuses. */
 static int
-try_login(struct talk *t, const char *challenge, const char *login)
+send_login(struct talk *t, const char *challenge, const char *login)
 {
 	static char text[MQ_TOKEN_MAX + MQ_WORD_MAX];	/* large for a stack */
 	char hex[33], command[MQ_WORD_MAX];
@@ -164,14 +164,14 @@ try_login(struct talk *t, const char *challenge, const char *login)
 	t->line[0] = '\0';
 	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
 	    hex) < 0)
-		return wrong(t, "the user's name is too long%s", "");
-	return request(t, command);
+		return fail(t, "the user's name is too long%s", "");
+	return send_command(t, command);
 }
 
 /* Tries each login of the file, as its lines may be for other addresses than
  * ours, and at last ZMailer's default. */
 static int
-try_file(struct talk *t, const char *challenge)
+send_file_logins(struct talk *t, const char *challenge)
 {
 	const char *dir = getenv("MAILSHARE");
 	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX], login[MQ_WORD_MAX];
@@ -184,12 +184,12 @@ try_file(struct talk *t, const char *challenge)
 	t->line[0] = '-';
 	while (rc < 0 && t->line[0] == '-' && f != NULL &&
 	    fgets(line, sizeof(line), f) != NULL)
-		if (entry(line, login, sizeof(login)) == 0)
-			rc = try_login(t, challenge, login);
+		if (parse_auth(line, login, sizeof(login)) == 0)
+			rc = send_login(t, challenge, login);
 	if (f != NULL)
 		fclose(f);
 	return rc < 0 && t->line[0] == '-' ?
-	    try_login(t, challenge, "nobody/nobody") : rc;
+	    send_login(t, challenge, "nobody/nobody") : rc;
 }
 
 static int
@@ -200,24 +200,24 @@ log_in(struct talk *t, const char *login)
 	if (read_line(t) < 0 || read_line(t) < 0)	/* the greeting, too */
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
-		return wrong(t, "the scheduler says \"%.200s\"", t->line);
+		return fail(t, "the scheduler says \"%.200s\"", t->line);
 	strcpy(challenge, t->line);
-	return login != NULL ? try_login(t, challenge, login) :
-	    try_file(t, challenge);
+	return login != NULL ? send_login(t, challenge, login) :
+	    send_file_logins(t, challenge);
 }
 
 /* ---- the queue -------------------------------------------------------- */
 
 /* Cuts the line into its fields, of which the last may have TABs: 0 or -1. */
 static int
-split(struct talk *t, char **f)
+split_fields(struct talk *t, char **f)
 {
 	char *p = t->line;
 	int i;
 
 	for (i = 0; i < FIELDS; i++) {
 		if (p == NULL)
-			return wrong(t, "the line \"%.100s\" of the "
+			return fail(t, "the line \"%.100s\" of the "
 			    "scheduler is not understood", t->line);
 		f[i] = p;
 		p = i + 1 < FIELDS ? strchr(p, '\t') : NULL;
@@ -227,9 +227,9 @@ split(struct talk *t, char **f)
 	return 0;
 }
 
-/* Seconds from now until then; none is 0. */
+/* Returns the seconds from now until then, or none if then is not set. */
 static int
-until(const struct talk *t, const char *then, int none)
+seconds_until(const struct talk *t, const char *then, int none)
 {
 	const char *end;
 	double at = (double)num_of(then, &end), d = at - t->wall;
@@ -239,13 +239,13 @@ until(const struct talk *t, const char *then, int none)
 }
 
 static void
-take_state(const struct talk *t, struct mq_job *j, char **f)
+set_state(const struct talk *t, struct mq_job *j, char **f)
 {
 	static const char retry[] = "retry in ";
 
 	if (strncmp(f[8], retry, sizeof(retry) - 1) == 0) {
 		j->state = MQ_RETRY;
-		j->next = until(t, f[5], MQ_UNKNOWN);
+		j->next = seconds_until(t, f[5], MQ_UNKNOWN);
 		if (j->next < 0)
 			j->next = 0;
 	} else if (strcmp(f[8], "channel") == 0) {
@@ -256,9 +256,9 @@ take_state(const struct talk *t, struct mq_job *j, char **f)
 	}
 }
 
-/* A new vertex: 0 or -1. */
+/* Adds a vertex: 0 or -1. */
 static int
-take_job(struct talk *t, struct mq_dest *d, char **f)
+add_job(struct talk *t, struct mq_dest *d, char **f)
 {
 	struct mq_queue *q = t->q;
 	struct mq_msg *m;
@@ -267,36 +267,37 @@ take_job(struct talk *t, struct mq_dest *d, char **f)
 	unsigned long tries = num_of(f[7], &end);
 
 	if (f[0][0] == '\0' || strlen(f[0]) >= MQ_NAME_MAX)
-		return wrong(t, "\"%.60s\" is no name of a message", f[0]);
+		return fail(t, "\"%.60s\" is no name of a message", f[0]);
 	if (end == f[7] || *end != '\0' || tries > INT_MAX)
-		return wrong(t, "\"%.60s\" is no number of tries", f[7]);
+		return fail(t, "\"%.60s\" is no number of tries", f[7]);
 	m = mq_msg_get(q, f[0], 1);
 	j = m == NULL ? NULL : mq_job_add(q, m);
 	if (j == NULL || (j->reason = mq_intern(q, f[9])) == NULL ||
 	    (m->sender = mq_intern(q, strcmp(f[2], "<>") == 0 ? "" : f[2])) ==
 	    NULL)
-		return memory(t);
+		return fail_memory(t);
 	j->qid = q->njobs;
 	j->dest = d;
 	d->njobs++;
 	j->tries = (int)tries;
-	j->expires = until(t, f[4], MQ_NEVER);
-	take_state(t, j, f);
+	j->expires = seconds_until(t, f[4], MQ_NEVER);
+	set_state(t, j, f);
 	return 0;
 }
 
-/* The line of a recipient.  Those of a vertex follow each other, from 0. */
+/* Adds the recipient of a line; recipients of a vertex follow each other, from
+ * the number 0: 0 or -1. */
 static int
-take_rcpt(struct talk *t, struct mq_dest *d, const char **last)
+add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 {
 	struct mq_queue *q = t->q;
 	char *f[FIELDS];
 
-	if (split(t, f) < 0)
+	if (split_fields(t, f) < 0)
 		return -1;
 	if (*last == NULL || strcmp(f[1], "0") == 0 ||
 	    strcmp(*last, f[0]) != 0) {
-		if (take_job(t, d, f) < 0)
+		if (add_job(t, d, f) < 0)
 			return -1;
 		*last = q->msgs[q->jobs[q->njobs - 1].msg].name;
 	}
@@ -305,7 +306,7 @@ take_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 }
 
 static int
-take_thread(struct talk *t, struct mq_dest *d)
+read_thread(struct talk *t, struct mq_dest *d)
 {
 	char command[3 * MQ_WORD_MAX];
 	const char *last = NULL;
@@ -313,55 +314,55 @@ take_thread(struct talk *t, struct mq_dest *d)
 
 	text_fmt(command, sizeof(command), "SHOW THREAD %s %s", d->channel,
 	    d->host);
-	if (request(t, command) < 0)
+	if (send_command(t, command) < 0)
 		return -1;
-	while ((more = next(t)) > 0)
-		if (t->line[0] != '#' && take_rcpt(t, d, &last) < 0)
+	while ((more = read_answer_line(t)) > 0)
+		if (t->line[0] != '#' && add_rcpt(t, d, &last) < 0)
 			return -1;
 	return more;
 }
 
-/* The line of a thread: its channel and host become a destination. */
+/* Adds the destination in the line of a thread: 0 or -1. */
 static int
-take_dest(struct talk *t)
+add_dest(struct talk *t)
 {
 	char *host = strchr(t->line, '\t'), *end;
 
 	if (host == NULL)
-		return wrong(t, "\"%.100s\" is no thread", t->line);
+		return fail(t, "\"%.100s\" is no thread", t->line);
 	*host++ = '\0';
 	end = strchr(host, '\t');
 	if (end != NULL)
 		*end = '\0';
 	if (strlen(t->line) >= MQ_WORD_MAX || strlen(host) >= MQ_WORD_MAX)
-		return wrong(t, "\"%.60s\" is too long", host);
-	return mq_dest_get(t->q, t->line, host) == NULL ? memory(t) : 0;
+		return fail(t, "\"%.60s\" is too long", host);
+	return mq_dest_get(t->q, t->line, host) == NULL ? fail_memory(t) : 0;
 }
 
 static int
-take_queue(struct talk *t)
+read_queue(struct talk *t)
 {
 	struct mq_dest *d;
 	int more;
 
-	if (request(t, "SHOW QUEUE THREADS2") < 0)
+	if (send_command(t, "SHOW QUEUE THREADS2") < 0)
 		return -1;
-	while ((more = next(t)) > 0)
-		if (take_dest(t) < 0)
+	while ((more = read_answer_line(t)) > 0)
+		if (add_dest(t) < 0)
 			return -1;
 	for (d = t->q->dests; d != NULL && more == 0; d = d->next)
-		more = take_thread(t, d);
+		more = read_thread(t, d);
 	return more;
 }
 
 static int
-take_report(struct talk *t)
+read_report(struct talk *t)
 {
 	int more;
 
-	if (request(t, "SHOW QUEUE THREADS") < 0)
+	if (send_command(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
-	while ((more = next(t)) > 0)
+	while ((more = read_answer_line(t)) > 0)
 		t->report(t->arg, t->line);
 	return more;
 }
@@ -384,7 +385,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	why[0] = '\0';
 	rc = log_in(&t, login);
 	if (rc == 0)
-		rc = line != NULL ? take_report(&t) : take_queue(&t);
+		rc = line != NULL ? read_report(&t) : read_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);		/* it goes anyway */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

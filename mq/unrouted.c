@@ -35,7 +35,8 @@ by_age(const void *pa, const void *pb)
 
 /* Adds a message: 0, or -1 without memory. */
 static int
-add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
+add_unrouted(struct mq_queue *q, const char *po, const char *num,
+    const struct stat *st)
 {
 	struct mq_unrouted *more;
 	long wall = (long)time(NULL);
@@ -75,7 +76,7 @@ mq_read_unrouted(struct mq_queue *q, const char *po)
 	while (d != NULL && !bad && (e = readdir(d)) != NULL)
 		if (deferred_is_name(e->d_name) && lstat(path_in(po, DEFERRED
 		    "/%s", e->d_name), &st) == 0 && S_ISREG(st.st_mode))
-			bad = add(q, po, e->d_name, &st) < 0;
+			bad = add_unrouted(q, po, e->d_name, &st) < 0;
 	if (d != NULL)
 		closedir(d);
 	if (q->nunrouted > 1)
@@ -102,9 +103,9 @@ mq_put_deferred(const char *po, const char *num)
 
 /* ---- release ---------------------------------------------------------- */
 
-/* Does the word, or its patterns, match the message? */
+/* Returns 1 if the word or one of its patterns matches the message. */
 static int
-is_meant(const char *word, char **patterns, const char *num)
+matches_word(const char *word, char **patterns, const char *num)
 {
 	char name[100];
 
@@ -119,9 +120,9 @@ is_meant(const char *word, char **patterns, const char *num)
 	return 0;
 }
 
-/* Releases a message, or says that it would: 0, or an exit code. */
+/* Releases a message, or in a dry run names it: 0, or an exit code. */
 static int
-release(const char *po, const char *num, int dry)
+release_file(const char *po, const char *num, int dry)
 {
 	int rc;
 
@@ -137,10 +138,10 @@ release(const char *po, const char *num, int dry)
 	return 0;
 }
 
-/* Moves freezer/NUM.REASON to router/NUM, or says that it would: 0, or an exit
- * code. */
+/* Moves freezer/NUM.REASON to router/NUM, or in a dry run names it: 0, or an
+ * exit code. */
 static int
-thaw(const char *po, const char *name, int dry)
+release_frozen(const char *po, const char *name, int dry)
 {
 	char from[MQ_PATH_MAX], to[MQ_PATH_MAX];
 	int n = (int)strspn(name, "0123456789"), bad;
@@ -180,7 +181,8 @@ mq_release_words(struct mq_order *o, const char *po)
 	}
 	for (i = 0; i < o->n; i++) {
 		if (mq_frozen_name(o->what[i]) != NULL) {
-			bad = thaw(po, mq_frozen_name(o->what[i]), o->dry);
+			bad = release_frozen(po, mq_frozen_name(o->what[i]),
+			    o->dry);
 			rc = bad != 0 ? bad : rc;
 			continue;
 		}
@@ -189,10 +191,11 @@ mq_release_words(struct mq_order *o, const char *po)
 			pat_read(o->what[i], &patterns);
 		found = 0;
 		for (k = 0; k < q.nunrouted; k++) {
-			if (!is_meant(o->what[i], patterns, q.unrouted[k].num))
+			if (!matches_word(o->what[i], patterns,
+			    q.unrouted[k].num))
 				continue;
 			found++;
-			bad = release(po, q.unrouted[k].num, o->dry);
+			bad = release_file(po, q.unrouted[k].num, o->dry);
 			if (bad != 0)
 				rc = bad;
 		}

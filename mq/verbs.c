@@ -63,7 +63,7 @@ mq_guess_verb(const char *s)
 	return NULL;
 }
 
-/* Has it the form of a name of a message? */
+/* Returns 1 if the text has the form of a name of a message. */
 static int
 is_message(const char *s)
 {
@@ -71,10 +71,10 @@ is_message(const char *s)
 	    mq_router_num(s) != NULL || mq_frozen_name(s) != NULL;
 }
 
-/* The name in a word that may be a path of a message's file; of a path of
- * router/N or the like that part, which is a name as well. */
+/* Returns the name in a word that may be the path of a message's file; router/N
+ * and the like are names as a whole. */
 static char *
-called(char *word)
+strip_path(char *word)
 {
 	static const char *const dirs[] = { "queue/", "transport/" };
 	char *p, *s;
@@ -98,9 +98,9 @@ called(char *word)
 	return word;
 }
 
-/* NULL, or why a command cannot take this word. */
+/* Returns NULL, or why a command cannot be about this word. */
 static const char *
-what_is_wrong(const char *verb, const char *what)
+word_error(const char *verb, const char *what)
 {
 	const char *p, *why;
 	char **all;
@@ -124,9 +124,9 @@ what_is_wrong(const char *verb, const char *what)
 	return why;
 }
 
-/* 0 or -1. */
+/* Adds a message or pattern: 0, or -1 without memory. */
 static int
-add_what(struct mq_order *o, char *what)
+add_word(struct mq_order *o, char *what)
 {
 	if (mq_grow_array(NULL, (void **)&o->what, o->n, &o->room,
 	    sizeof(*o->what)) < 0)
@@ -135,9 +135,10 @@ add_what(struct mq_order *o, char *what)
 	return 0;
 }
 
-/* Names of messages, one a line: 0, or an exit code after saying why. */
+/* Reads names of messages, one on each line, from the standard input: 0, or an
+ * exit code after saying why. */
 static int
-take_input(struct mq_order *o)
+read_names(struct mq_order *o)
 {
 	char line[MQ_PATH_MAX], *copy;
 	size_t n;
@@ -148,13 +149,13 @@ take_input(struct mq_order *o)
 			line[--n] = '\0';
 		if (n == 0)
 			continue;
-		if (!is_message(called(line))) {
+		if (!is_message(strip_path(line))) {
 			mq_complain("standard input: \"%s\" is no name of a "
 			    "message", line);
 			return X_DATAERR;
 		}
-		copy = mem_dup(called(line));
-		if (copy == NULL || add_what(o, copy) < 0) {
+		copy = mem_dup(strip_path(line));
+		if (copy == NULL || add_word(o, copy) < 0) {
 			mq_complain("there is no memory");
 			return X_UNAVAILABLE;
 		}
@@ -165,7 +166,7 @@ take_input(struct mq_order *o)
 	return X_NOINPUT;
 }
 
-/* Keeps the words of filters, for messages. */
+/* Adds a filter to o->filter, for error messages. */
 static void
 add_filter(struct mq_order *o, const char *word)
 {
@@ -191,20 +192,20 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 			return X_USAGE;
 		if (o->verb != NULL && *o->verb == 'r')
 			mq_unescape(word[i]);	/* a hold as it is listed */
-		what = called(word[i]);
+		what = strip_path(word[i]);
 		if (taken > 0) {
 			add_filter(o, word[i]);
 		} else if (names && strcmp(word[i], "-") == 0) {
-			rc = take_input(o);
+			rc = read_names(o);
 		} else if (o->verb != NULL &&
-		    (bad = what_is_wrong(o->verb, what)) != NULL) {
+		    (bad = word_error(o->verb, what)) != NULL) {
 			mq_complain("%s: %s", what, bad);
 			return X_USAGE;
 		} else if (o->show && !is_message(what)) {
 			mq_complain("\"%s\" is no name of a message, or the "
 			    "beginning of one", word[i]);
 			return X_USAGE;
-		} else if (add_what(o, what) < 0) {
+		} else if (add_word(o, what) < 0) {
 			return X_UNAVAILABLE;
 		}
 	}
@@ -234,10 +235,11 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 
 /* ---- one command ------------------------------------------------------ */
 
-/* Shows the answer, which begins with "ok " or "no ": the exit code.  With gone
- * an answer that there is no such message is counted there instead. */
+/* Prints the answer, which begins with "ok " or "no ", behind name if that is
+ * not NULL: an exit code.  With gone, an answer that the message does not exist
+ * is counted there instead. */
 static int
-answer(struct mq_in *in, const char *name, unsigned long *gone)
+read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
 	static const char none[] = "no there is no message ";
 	char s[ANSWER_MOST], *p;
@@ -277,9 +279,10 @@ answer(struct mq_in *in, const char *name, unsigned long *gone)
 	return X_UNAVAILABLE;
 }
 
-/* Sends one; with many, the answer gets the name before it.  gone: as above. */
+/* Sends a command; with many, its name precedes the answer.  gone as in
+ * read_answer. */
 static int
-order(struct mq_ask *a, const char *verb, const char *what, int many,
+send_command(struct mq_ask *a, const char *verb, const char *what, int many,
     unsigned long *gone)
 {
 	int rc;
@@ -290,7 +293,7 @@ order(struct mq_ask *a, const char *verb, const char *what, int many,
 		    ", as no scheduler answers", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
-	rc = answer(&a->in, many ? what : NULL, gone);
+	rc = read_answer(&a->in, many ? what : NULL, gone);
 	mq_ask_close(a);
 	return rc;
 }
@@ -315,17 +318,17 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 	return rc;
 }
 
-/* How a command with this verb picks messages. */
+/* Sets how a command with this verb picks messages. */
 static void
-pick_for(struct mq_pick *p, const char *verb)
+set_pick(struct mq_pick *p, const char *verb)
 {
 	p->whole = verb != NULL;
 	p->careful = verb != NULL && (*verb == 'd' || *verb == 'b');
 	p->released = verb != NULL && *verb == 'r';
 }
 
-/* Prints the holds that a release would end, also those without messages: how
- * many. */
+/* Prints and counts the holds that a release would end, also those without
+ * messages. */
 static int
 put_released(const struct mq_queue *q, const char *what)
 {
@@ -344,15 +347,15 @@ put_released(const struct mq_queue *q, const char *what)
 	return n;
 }
 
-/* Picks what was named, for a dry run: 0 or an exit code. */
+/* Picks what a word names, for a dry run: 0 or an exit code. */
 static int
-pick_named(struct mq_order *o, char *what, struct mq_queue *q,
+pick_word(struct mq_order *o, char *what, struct mq_queue *q,
     const struct mq_view *view)
 {
 	struct mq_pick p;
 
 	mq_pick_init(&p);
-	pick_for(&p, o->verb);
+	set_pick(&p, o->verb);
 	p.careful = 0;
 	p.name = name_parse(what);
 	if (strcmp(what, "all") == 0) {
@@ -390,13 +393,13 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 
 	*rc = add_evicted(q, view);
 	mq_pick_begin(q);
-	pick_for(&o->pick, o->verb);
+	set_pick(&o->pick, o->verb);
 	if (o->filter != NULL && mq_pick(&o->pick, q, view) < 0) {
 		*rc = X_UNAVAILABLE;
 		return -1;
 	}
 	for (i = 0; i < o->n && o->verb != NULL; i++) {
-		bad = pick_named(o, o->what[i], q, view);
+		bad = pick_word(o, o->what[i], q, view);
 		if (bad != 0)
 			*rc = bad;
 	}
@@ -404,9 +407,9 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 	return 0;
 }
 
-/* Reports messages that were left alone, as they also go to others. */
+/* Complains about messages that also go to recipients that do not pass. */
 static void
-say_parts(const struct mq_order *o)
+complain_parts(const struct mq_order *o)
 {
 	const char *them = o->pick.parts == 1 ? "it" : "them";
 
@@ -430,7 +433,7 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 	mq_sum_up(q, &sum);
 	if (sum.msgs > 0 || o->filter != NULL)
 		mq_show_list(q, view);
-	say_parts(o);
+	complain_parts(o);
 	if (sum.msgs > 0)
 		mq_print("dry run, nothing is done: %s would affect %s\n",
 		    o->verb, mq_plural((double)sum.msgs, "message"));
@@ -438,7 +441,7 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 }
 
 static int
-order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
+send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
     const struct mq_view *view)
 {
 	const struct mq_msg *m;
@@ -451,14 +454,14 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 		if (!m->picked)
 			continue;
 		bad = name_parse(m->name) == NULL ? X_DATAERR :
-		    order(a, o->verb, m->name, 1, &gone);
+		    send_command(a, o->verb, m->name, 1, &gone);
 		if (bad != 0)
 			rc = bad;
 	}
 	if (gone > 0)
 		printf("%lu message%s done before the command came\n", gone,
 		    gone == 1 ? " was" : "s were");
-	say_parts(o);
+	complain_parts(o);
 	if (o->pick.found > 0 || rc != 0)
 		return rc;
 	mq_complain("nothing in the queue matches %s", o->filter);
@@ -473,9 +476,9 @@ mq_order_send(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	int bad, rc = 0;
 
 	if (q != NULL)
-		return order_picked(o, a, q, view);
+		return send_picked(o, a, q, view);
 	for (i = 0; i < o->n; i++) {
-		bad = order(a, o->verb, o->what[i], o->n > 1, NULL);
+		bad = send_command(a, o->verb, o->what[i], o->n > 1, NULL);
 		if (bad != 0)
 			rc = bad;
 	}

@@ -19,23 +19,22 @@
  */
 #include "mq.h"
 
-#define SLOW		10	/* seconds that one answer takes longer than
-				 * another */
-#define OTHERS	38		/* columns of a row behind that */
-
-static int name_width;		/* bytes of a destination that are shown */
+#define SLOW		10	/* seconds by which answers differ in time */
+#define OTHERS	38		/* columns of a row behind the name */
 #define AROUND	8		/* lines that are no rows, about */
+
+static int name_width;		/* columns of a destination */
 
 struct row {
 	const struct mq_dest *dest;
 	unsigned long jobs, runs, held;
-	double	good, bad;	/* since the last look; negative: not known */
+	double	good, bad;	/* since the last screen; negative: unknown */
 };
 
 /* ---- what has changed ------------------------------------------------- */
 
-/* Are they looks at one run of one scheduler?  Its uptime grows with our time,
- * but for what an answer takes, and its totals never shrink. */
+/* Returns 1 if both queues are of one run of one scheduler: its uptime grows
+ * with our time, but for SLOW, and its totals never shrink. */
 static int
 is_same_run(const struct mq_queue *q, const struct mq_queue *last,
     double seconds)
@@ -74,9 +73,9 @@ put_changes(const struct mq_queue *q, const struct mq_queue *last,
 	putchar('\n');
 }
 
-/* The reports on the destination since the last look. */
+/* Sets the reports on the destination since the last screen. */
 static void
-compare(struct row *r, struct mq_queue *last, int same)
+set_changes(struct row *r, struct mq_queue *last, int same)
 {
 	const struct mq_facts *k = r->dest->facts, *was;
 	const struct mq_dest *d;
@@ -101,7 +100,7 @@ by_jobs(const void *a, const void *b)
 	    mq_by_name(x->dest, y->dest);
 }
 
-/* All destinations, by their ids: NULL without memory. */
+/* Makes a row for each destination, by id: NULL without memory. */
 static struct row *
 make_rows(const struct mq_queue *q)
 {
@@ -128,7 +127,7 @@ make_rows(const struct mq_queue *q)
 }
 
 static void
-put_change(double n)
+put_difference(double n)
 {
 	if (n < 0)
 		printf("%7s", "-");
@@ -136,7 +135,7 @@ put_change(double n)
 		printf(n > 0 ? "%+7.0f" : "%7.0f", n);
 }
 
-/* How many lines that took. */
+/* Prints a row, and returns its lines. */
 static unsigned
 put_row(const struct row *r)
 {
@@ -144,8 +143,8 @@ put_row(const struct row *r)
 
 	mq_put_name(r->dest, name_width);
 	printf("%8lu%6lu%6lu", r->jobs, r->runs, r->held);
-	put_change(r->good);
-	put_change(r->bad);
+	put_difference(r->good);
+	put_difference(r->bad);
 	putchar('\n');
 	if (k == NULL || k->dead < 0 || *k->reason == '\0')
 		return 1;
@@ -153,14 +152,14 @@ put_row(const struct row *r)
 	return 2;
 }
 
-/* Drops empty rows and sorts the others: how many they are. */
+/* Drops empty rows, sorts the others and counts them. */
 static unsigned
-choose(struct row *v, unsigned n, struct mq_queue *last, int same)
+sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
 {
 	unsigned i, k = 0;
 
 	for (i = 0; i < n; i++) {
-		compare(&v[i], last, same);
+		set_changes(&v[i], last, same);
 		if (!v[i].dest->hidden && (v[i].jobs > 0 || v[i].good > 0 ||
 		    v[i].bad > 0))
 			v[k++] = v[i];
@@ -206,7 +205,7 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	mq_print("%s, every %s\n", at, mq_span(every));
 	mq_put_totals(q);
 	put_changes(q, last, seconds);
-	n = choose(v, q->ndests, last, is_same_run(q, last, seconds));
+	n = sort_rows(v, q->ndests, last, is_same_run(q, last, seconds));
 	if (n > 0)
 		printf("%-*s%8s%6s%6s%7s%7s\n", name_width, "destination",
 		    "jobs", "runs", "held", "good", "bad");
