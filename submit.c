@@ -50,8 +50,8 @@ static struct {
 	int	verbose;	/* -v */
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
-	long	every;		/* seconds between runs, 0: one run, -1: it
-				 * only tidies */
+	long	every;		/* seconds between runs; 0: one run; -1: only
+				 * tidy */
 	char	mode;		/* of -b */
 } opt;
 
@@ -115,7 +115,7 @@ set_ret(const char *s)
 	    strcmp(s, "hdrs") == 0 || strcmp(s, opt.ret) == 0) ? 0 : -1;
 }
 
-/* One option with its argument ("" when it has none): 0, or an exit code. */
+/* Sets an option; arg is "" if it has none: 0, or an exit code. */
 static int
 set_option(int c, const char *arg)
 {
@@ -177,7 +177,7 @@ set_option(int c, const char *arg)
  * code.
  */
 static int
-options(int argc, char **argv, int *next)
+parse_options(int argc, char **argv, int *next)
 {
 	static const char with[] = "BCFLNOPRVXbefhopr";
 	static const char joined[] = "Adq", alone[] = "GUimntvx";
@@ -258,8 +258,8 @@ on_signal(int sig)
 	_exit(X_TEMPFAIL);
 }
 
-/* Until the message is complete, a signal removes its file.  After that signals
- * wait. */
+/* Blocks or unblocks signals.  Until the message is complete, a signal removes
+ * its file; after that signals are blocked. */
 static void
 hold_signals(int how)
 {
@@ -290,7 +290,8 @@ catch_signals(void)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Reads the rest, so that the writer gets our status and no closed pipe. */
+/* Reads the rest, so that the writer gets our status and no closed pipe, and
+ * returns the code. */
 static int
 refuse(struct input *in, int code)
 {
@@ -305,15 +306,6 @@ cannot_read(void)
 {
 	say("cannot read the message: %s; nothing was queued", strerror(errno));
 	return X_IOERR;
-}
-
-/* All recipients are wrong or refused.  Is the message taken nevertheless, for
- * a DSN?  -oem is for programs: a person at a terminal has seen the lines. */
-static int
-is_for_dsn(const struct mail *m)
-{
-	return m->sender[0] != '\0' && (opt.errors == 'e' ||
-	    (opt.errors == 'm' && !isatty(2)));
 }
 
 /* Reads the header: 0, or an exit code. */
@@ -342,9 +334,9 @@ read_header(struct mail *m, struct input *in)
 
 /* Checks envelope and header: 0, or an exit code. */
 static int
-collect(struct mail *m, struct input *in, char **rcpts)
+read_envelope(struct mail *m, struct input *in, char **rcpts)
 {
-	int i, code;
+	int i, code, for_dsn;
 
 	m->report = 1;
 	m->quiet = opt.errors == 'q';
@@ -355,8 +347,10 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		return code;
 	if (opt.header)
 		mail_add_fields(m);
-	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 &&
-	    !is_for_dsn(m))) {
+	/* -oem is for programs: a person at a terminal has seen the lines */
+	for_dsn = m->sender[0] != '\0' && (opt.errors == 'e' ||
+	    (opt.errors == 'm' && !isatty(2)));
+	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 && !for_dsn)) {
 		if (!m->quiet)
 			say("nothing was queued, for any recipient");
 		return m->full != 0 ? m->full : m->code;
@@ -383,7 +377,7 @@ cannot_write(const char *po)
 /* Makes the file of the message.  Signals are blocked until its name is known
  * to their handler: 0, or -1 with errno. */
 static int
-begin(struct post *p)
+create_file(struct post *p)
 {
 	int made;
 
@@ -398,7 +392,7 @@ begin(struct post *p)
 }
 
 static void
-drop(struct post *p)
+remove_file(struct post *p)
 {
 	rights_use_group(1);
 	post_remove(p);
@@ -408,7 +402,7 @@ drop(struct post *p)
 /* Writes envelope, header and body: 0, or an exit code after removing the file.
  * Sets *body to the offset of the body. */
 static int
-write_down(struct mail *m, struct input *in, struct post *p, int direct,
+write_message(struct mail *m, struct input *in, struct post *p, int direct,
     unsigned long *body)
 {
 	unsigned long most = m->routes->most, n;
@@ -427,7 +421,7 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 		    most != 0 ? most - n : 0);
 	if (copied == COPY_DONE)
 		return 0;
-	drop(p);
+	remove_file(p);
 	if (in_has_failed(in))
 		return cannot_read();
 	if (copied == COPY_FAILED)
@@ -453,9 +447,9 @@ is_bulk(const struct header *h)
 	    ctl_is_word(p, n, "LIST");
 }
 
-/* Into router/ or bulk/: 0 and its name, or an exit code. */
+/* Moves the file into router/ or bulk/: 0 and its name, or an exit code. */
 static int
-pass_on(struct post *p, char *name)
+move_to_router(struct post *p, char *name)
 {
 	int bad;
 
@@ -471,9 +465,9 @@ pass_on(struct post *p, char *name)
 	return 0;
 }
 
-/* Into the queue: 0, or an exit code. */
+/* Moves the file into the queue: 0, or an exit code. */
 static int
-enqueue(const struct mail *m, struct post *p, const char *name,
+move_to_queue(const struct mail *m, struct post *p, const char *name,
     unsigned long body)
 {
 	enum verdict v;
@@ -492,7 +486,7 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 }
 
 /* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
- * code.  Signals are held then. */
+ * code.  Signals are blocked then. */
 static int
 deliver(struct mail *m, struct input *in, int direct, char *name)
 {
@@ -500,29 +494,30 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 	struct post p;
 	int code;
 
-	if (begin(&p) < 0)
+	if (create_file(&p) < 0)
 		return cannot_write(opt.po);
 	entry_make_name(name, 64, p.num);
 	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
-		drop(&p);
+		remove_file(&p);
 		return X_OSERR;
 	}
-	code = write_down(m, in, &p, direct, &body);
+	code = write_message(m, in, &p, direct, &body);
 	if (code != 0)
 		return code;
 	if (entry_check_room(opt.po, m->routes, 0.0) < 0) {
-		drop(&p);
+		remove_file(&p);
 		return X_TEMPFAIL;
 	}
 	hold_signals(SIG_BLOCK);
 	unsent[0] = '\0';
 	p.bulk = is_bulk(&m->head);
-	return direct ? enqueue(m, &p, name, body) : pass_on(&p, name);
+	return direct ? move_to_queue(m, &p, name, body) :
+	    move_to_router(&p, name);
 }
 
-/* Does the message go into the queue?  Without a sender for DSNs, submit -q
- * keeps a copy for the postmaster. */
+/* Returns 1 if the message goes into the queue, 0 for router/: without a sender
+ * for DSNs, submit -q keeps a copy for the postmaster. */
 static int
 is_direct(const struct mail *m, int serves)
 {
@@ -533,7 +528,7 @@ is_direct(const struct mail *m, int serves)
 
 /* Reads the table: 0, or an exit code. */
 static int
-load(struct routes *routes)
+load_table(struct routes *routes)
 {
 	int code;
 
@@ -546,10 +541,10 @@ load(struct routes *routes)
 	return code;
 }
 
-/* ... for a message.  If the table cannot be used, the run of submit -q that
- * takes the message routes it: 1; else 0.  serves: this user could do so. */
+/* Reads the table for a message: 0, or 1 if a run of submit -q has to route the
+ * message.  serves: this user may write to the queue. */
 static int
-load_or_wait(struct routes *routes, int serves)
+load_or_defer(struct routes *routes, int serves)
 {
 	if (route_load(routes, opt.table) == 0)
 		return 0;
@@ -561,7 +556,7 @@ load_or_wait(struct routes *routes, int serves)
 
 /* Sets author and sender from the options: 0, or an exit code. */
 static int
-address(struct mail *m)
+set_author(struct mail *m)
 {
 	if (opt.from != NULL)
 		m->author.full[0] = '\0';	/* that may be somebody else */
@@ -595,13 +590,13 @@ submit(char **rcpts)
 		return refuse(&in, X_TEMPFAIL);
 	}
 	catch_signals();
-	m.blind = load_or_wait(&routes, serves);
+	m.blind = load_or_defer(&routes, serves);
 	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
-		code = address(&m);
+		code = set_author(&m);
 	if (code == 0)
-		code = collect(&m, &in, rcpts);
+		code = read_envelope(&m, &in, rcpts);
 	if (code == 0 && serves && rights_become_owner(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) :
@@ -619,9 +614,9 @@ submit(char **rcpts)
 
 static int smtp_serves;
 
-/* A message that came by SMTP: 0 and its name, or an exit code. */
+/* Queues a message of SMTP: 0 and its name, or an exit code. */
 static int
-take(struct mail *m, struct input *in, char *name)
+take_smtp(struct mail *m, struct input *in, char *name)
 {
 	int code = entry_check_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
 	    read_header(m, in);
@@ -642,7 +637,7 @@ serve_smtp(void)
 	how.routes = &routes;
 	how.po = opt.po;
 	how.batch = opt.mode == 'S';
-	how.take = take;
+	how.take = take_smtp;
 	opt.verbose = 0;
 	if (!how.batch)
 		say_set_mute();	/* of inetd, it is the connection */
@@ -653,7 +648,7 @@ serve_smtp(void)
 	}
 	smtp_serves = how.serves;
 	catch_signals();
-	how.blind = load_or_wait(&routes, how.serves);
+	how.blind = load_or_defer(&routes, how.serves);
 	if (how.serves && rights_become_owner(opt.po) < 0)
 		return X_NOPERM;
 	code = smtpd(&how);
@@ -663,7 +658,7 @@ serve_smtp(void)
 
 /* Shows where mail for the list of addresses would go: 0, or an exit code. */
 static int
-show(const struct routes *routes, const char *list)
+show_route(const struct routes *routes, const char *list)
 {
 	const struct addressee *d;
 	struct mail m;
@@ -691,10 +686,10 @@ verify(char **rcpts)
 	struct routes routes;
 	int code, bad, loaded;
 
-	code = load(&routes);
+	code = load_table(&routes);
 	loaded = code == 0;
 	for (; loaded && *rcpts != NULL; rcpts++) {
-		bad = show(&routes, *rcpts);
+		bad = show_route(&routes, *rcpts);
 		if (code == 0)
 			code = bad;
 	}
@@ -710,10 +705,10 @@ say_route(unsigned long line, const char *channel, const char *host)
 
 /* Checks the table and prints where it leads: 0, or an exit code. */
 static int
-check(void)
+check_table(void)
 {
 	struct routes routes;
-	int code = load(&routes);
+	int code = load_table(&routes);
 
 	if (code == 0) {
 		route_list(&routes, say_route);
@@ -758,7 +753,7 @@ reset_signals(void)
 
 /* Sets the locations and gives up privileges: 0 or -1. */
 static int
-find_places(void)
+set_places(void)
 {
 	static char *nothing[1];
 	const char *s;
@@ -798,8 +793,8 @@ main(int argc, char **argv)
 	umask(077);
 	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
 	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
-	code = options(argc, argv, &next);
-	if (find_places() < 0) {
+	code = parse_options(argc, argv, &next);
+	if (set_places() < 0) {
 		say("cannot give up the privileges of a set-id bit: %s",
 		    strerror(errno));
 		return X_NOPERM;
@@ -827,7 +822,7 @@ main(int argc, char **argv)
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);
 	if (opt.mode == 'n')
-		return check();
+		return check_table();
 	if (opt.mode == 's' || opt.mode == 'S')
 		return serve_smtp();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);

@@ -79,7 +79,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 
 /* Copies left bytes: 0, or -1 with errno; EAGAIN if fd has fewer. */
 static int
-copy(int fd, FILE *f, double left)
+copy_bytes(int fd, FILE *f, double left)
 {
 	static char buf[8192];
 	size_t n;
@@ -137,7 +137,7 @@ enum verdict
 accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 {
 	struct stat st;
-	int bad = copy(fd, p->f, size) < 0;
+	int bad = copy_bytes(fd, p->f, size) < 0;
 
 	if (!bad || errno == EAGAIN) {
 		if (fstat(fd, &st) < 0) {

@@ -28,18 +28,18 @@ enum token { T_END, T_WORD, T_QUOTED, T_LITERAL, T_SPECIAL, T_BAD };
 
 /* lex: the list while it is read, and the current token. */
 struct lex {
-	const char *p, *end;	/* what is left */
-	const char *s;		/* the token */
+	const char *p, *end;	/* the rest of the list */
+	const char *s;		/* the token, n bytes */
 	size_t	n;
 	const char *why;	/* T_BAD: the reason */
 };
 
 struct element {
-	const char *start, *end;	/* all of it */
+	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
-	int	angle;		/* 0: no <, 1: it is open, 2: it is closed */
-	int	at, colon;	/* before a <: an @, and a : behind it */
-	const char *why;	/* the reason why it is wrong, or NULL */
+	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
+	int	at, colon;	/* before a <: an @, and a : behind an @ */
+	const char *why;	/* what is wrong, or NULL */
 };
 
 /* ---- tokens ---------------------------------------------------------- */
@@ -56,7 +56,7 @@ is_special(int c)
 	return c != '\0' && strchr("()<>[]:;@\\,.\"", c) != NULL;
 }
 
-/* The end of the comment at p, NULL if it is not closed. */
+/* Returns the end of the comment at p, NULL if it is not closed. */
 static const char *
 comment_end(const char *p, const char *end)
 {
@@ -74,7 +74,7 @@ comment_end(const char *p, const char *end)
 
 /* Steps over blanks and comments: 0, or -1 with why. */
 static int
-skip(struct lex *x)
+skip_blanks(struct lex *x)
 {
 	while (x->p < x->end) {
 		if (is_blank((unsigned char)*x->p)) {
@@ -96,7 +96,7 @@ skip(struct lex *x)
 
 /* Reads a quoted string or a literal, up to its closing character. */
 static enum token
-enclosed(struct lex *x, int close, enum token kind)
+read_enclosed(struct lex *x, int close, enum token kind)
 {
 	for (x->p++; x->p < x->end; x->p++)
 		if (*x->p == '\\' && x->p + 1 < x->end) {
@@ -112,11 +112,11 @@ enclosed(struct lex *x, int close, enum token kind)
 }
 
 static enum token
-next(struct lex *x)
+next_token(struct lex *x)
 {
 	int c;
 
-	if (skip(x) < 0)
+	if (skip_blanks(x) < 0)
 		return T_BAD;
 	x->s = x->p;
 	x->n = 0;
@@ -124,9 +124,9 @@ next(struct lex *x)
 		return T_END;
 	c = (unsigned char)*x->p;
 	if (c == '"')
-		return enclosed(x, '"', T_QUOTED);
+		return read_enclosed(x, '"', T_QUOTED);
 	if (c == '[')
-		return enclosed(x, ']', T_LITERAL);
+		return read_enclosed(x, ']', T_LITERAL);
 	x->n = 1;
 	x->p++;
 	if (is_special(c))
@@ -142,7 +142,7 @@ next(struct lex *x)
 /* ---- elements of the list -------------------------------------------- */
 
 static void
-see_special(struct lex *x, struct element *e)
+note_special(struct lex *x, struct element *e)
 {
 	switch (*x->s) {
 	case '<':
@@ -167,7 +167,7 @@ see_special(struct lex *x, struct element *e)
 	}
 }
 
-/* Does the comma that was read last divide a route, as in "@a,@b:c@d"? */
+/* Returns 1 if the comma that was read divides a route, as in "@a,@b:c@d". */
 static int
 in_route(const struct lex *x, const struct element *e)
 {
@@ -179,7 +179,7 @@ in_route(const struct lex *x, const struct element *e)
 	    *p == '@';
 }
 
-/* The next element; x is left behind the comma. */
+/* Reads the next element, up to and including the comma. */
 static void
 find_element(struct lex *x, struct element *e)
 {
@@ -189,14 +189,14 @@ find_element(struct lex *x, struct element *e)
 	while (x->p < x->end && is_blank((unsigned char)*x->p))
 		x->p++;
 	e->start = e->spec = x->p;
-	while ((kind = next(x)) != T_END && kind != T_BAD) {
+	while ((kind = next_token(x)) != T_END && kind != T_BAD) {
 		if (kind == T_SPECIAL && e->angle != 1 && (*x->s == ';' ||
 		    (*x->s == ',' && !in_route(x, e))))
 			break;
 		if (e->angle == 2 && e->why == NULL)
 			e->why = "something follows the >";
 		if (kind == T_SPECIAL)
-			see_special(x, e);
+			note_special(x, e);
 	}
 	e->end = kind == T_BAD ? x->end : x->s;
 	if (e->angle == 0)
@@ -222,7 +222,7 @@ addr_is_domain(const char *d)
 	return mailname_is_valid(d);
 }
 
-/* What is wrong with the bytes, or NULL.  A blank may stand within quotes.
+/* Returns what is wrong with the bytes, or NULL.  Quotes may have blanks.
  * 8-bit bytes need SMTPUTF8 (RFC 6531) on all the way, and smtp has none. */
 static const char *
 byte_fault(const struct lex *x, enum token kind)
@@ -246,23 +246,23 @@ static int
 skip_route(struct lex *x)
 {
 	const char *start = x->p;
-	enum token kind = next(x);
+	enum token kind = next_token(x);
 
 	if (kind != T_SPECIAL || *x->s != '@') {
 		x->p = start;
 		return 0;
 	}
 	while (kind != T_SPECIAL || *x->s != ':') {
-		kind = next(x);
+		kind = next_token(x);
 		if (kind == T_END || kind == T_BAD)
 			return -1;
 	}
 	return 0;
 }
 
-/* What is wrong with a word behind another, which ends at word. */
+/* Returns what is wrong with a word behind another word, which ends at word. */
 static const char *
-apart(const struct lex *x, const char *word)
+gap_fault(const struct lex *x, const char *word)
 {
 	if (memchr(word, '(', (size_t)(x->s - word)) != NULL)
 		return "it contains a comment";
@@ -270,10 +270,10 @@ apart(const struct lex *x, const char *word)
 	    "it contains a blank";
 }
 
-/* What is wrong with a token behind the len bytes already taken, or NULL.  word
- * is the end of the token before it, NULL if that was a special character. */
+/* Returns what is wrong with a token behind the len bytes already taken, or
+ * NULL.  word is the end of the token before, NULL behind a special one. */
 static const char *
-judge(const struct lex *x, enum token kind, const char *word, int at,
+token_fault(const struct lex *x, enum token kind, const char *word, int at,
     size_t len)
 {
 	int special = kind == T_SPECIAL;
@@ -281,7 +281,7 @@ judge(const struct lex *x, enum token kind, const char *word, int at,
 	if (kind == T_BAD)
 		return x->why;
 	if (!special && word != NULL)
-		return apart(x, word);
+		return gap_fault(x, word);
 	if (special && *x->s == '@' && at)
 		return "it has more than one @";
 	if (special && *x->s == '@' && len == 0)
@@ -296,7 +296,7 @@ judge(const struct lex *x, enum token kind, const char *word, int at,
 /* Makes the bare address, and sets the place of its tokens in the list: NULL,
  * or what is wrong. */
 static const char *
-take(const struct element *e, struct addr_list *l)
+make_address(const struct element *e, struct addr_list *l)
 {
 	const char *why, *word = NULL;
 	enum token kind;
@@ -311,8 +311,8 @@ take(const struct element *e, struct addr_list *l)
 	l->from = NULL;
 	if (e->angle && skip_route(&x) < 0)
 		return "its route has no : at the end";
-	while ((kind = next(&x)) != T_END) {
-		why = judge(&x, kind, word, at, out.len);
+	while ((kind = next_token(&x)) != T_END) {
+		why = token_fault(&x, kind, word, at, out.len);
 		if (why != NULL)
 			return why;
 		if (l->from == NULL)
@@ -373,7 +373,7 @@ addr_next(struct addr_list *l)
 		if (x.p >= l->end)
 			return 0;
 		find_element(&x, &e);
-		l->why = e.why != NULL ? e.why : take(&e, l);
+		l->why = e.why != NULL ? e.why : make_address(&e, l);
 	} while (l->why == NULL && l->addr[0] == '\0');
 	l->p = x.p;
 	if (l->why == NULL)

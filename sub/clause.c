@@ -21,25 +21,9 @@
 #define SBIN	"/usr/local/sbin"
 #endif
 
-/* The child's whole life. */
-static void
-ask(int out, const char *channel, const char *host)
-{
-	char address[64 + DOMAIN_SIZE + 2];
-	int null = open("/dev/null", O_RDWR);
-
-	text_fmt(address, sizeof(address), "%s/%s", channel, host);
-	if (rights_drop() < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0)
-		_exit(X_OSERR);
-	fd_close_from(3);
-	execlp("scheduler", "scheduler", "-n", address, (char *)NULL);
-	execl(SBIN "/scheduler", "scheduler", "-n", address, (char *)NULL);
-	_exit(X_OSFILE);
-}
-
-/* 1 when the line says something. */
+/* Prints what a line of the output says: 1, or 0 for another line. */
 static int
-show(const char *line)
+print_clause(const char *line)
 {
 	static const char clause[] = "#\tline ";
 
@@ -59,7 +43,7 @@ show(const char *line)
 void
 clause_show(const char *channel, const char *host)
 {
-	char line[LINE_MAX_];
+	char line[LINE_MAX_], address[64 + DOMAIN_SIZE + 2];
 	FILE *f = NULL;
 	int p[2], shown = 0;
 	pid_t pid;
@@ -68,13 +52,22 @@ clause_show(const char *channel, const char *host)
 		return;
 	fflush(stdout);
 	pid = fork();
-	if (pid == 0)
-		ask(p[1], channel, host);
+	if (pid == 0) {
+		text_fmt(address, sizeof(address), "%s/%s", channel, host);
+		if (rights_drop() < 0 || dup2(p[1], 1) < 0 ||
+		    dup2(open("/dev/null", O_RDWR), 2) < 0)
+			_exit(X_OSERR);
+		fd_close_from(3);
+		execlp("scheduler", "scheduler", "-n", address, (char *)NULL);
+		execl(SBIN "/scheduler", "scheduler", "-n", address,
+		    (char *)NULL);
+		_exit(X_OSFILE);
+	}
 	close(p[1]);
 	if (pid > 0)
 		f = fdopen(p[0], "r");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		shown |= show(line);
+		shown |= print_clause(line);
 	if (f != NULL)
 		fclose(f);
 	if (pid > 0)

@@ -64,16 +64,6 @@ defer_is_due(const char *po, const char *base, unsigned long mark)
 	    wall < d.last || wall >= d.next;
 }
 
-static void
-clean(const char *po, const char *entry)
-{
-	char num[64];
-
-	if (deferred_num_of(entry, num, sizeof(num)) != NULL &&
-	    !path_exists(path_in(po, DEFERRED "/%s", num)))
-		deferred_remove(po, num);
-}
-
 long
 defer_next_wait(const char *po, unsigned long mark)
 {
@@ -81,9 +71,12 @@ defer_next_wait(const char *po, unsigned long mark)
 	DIR *dir = opendir(path_in(po, DEFERRED));
 	struct deferred d;
 	struct dirent *e;
+	char num[64];
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		clean(po, e->d_name);
+		if (deferred_num_of(e->d_name, num, sizeof(num)) != NULL &&
+		    !path_exists(path_in(po, DEFERRED "/%s", num)))
+			deferred_remove(po, num);
 		if (!deferred_is_name(e->d_name))
 			continue;
 		left = defer_is_due(po, e->d_name, mark) ||

@@ -35,7 +35,7 @@
 #include <sys/statvfs.h>
 #endif
 
-#define INODES_FREE	50	/* that mail leaves, as it leaves bytes */
+#define INODES_FREE	50	/* inodes that mail leaves free */
 
 int
 entry_make_name(char *name, size_t size, unsigned long num)
@@ -114,7 +114,7 @@ entry_check_room(const char *po, const struct routes *routes, double bytes)
 /* Gives the file to the owner of transport/ if we are root and he is not.  It
  * goes by descriptor, as he could put a link in the place of the name. */
 static int
-give(const char *po, int fd)
+give_file(const char *po, int fd)
 {
 	struct stat st;
 
@@ -135,7 +135,7 @@ entry_is_open(int fd, const char *path)
 
 /* ---- the control file ------------------------------------------------ */
 
-/* One line for the log: the message's own name. */
+/* Prints the line "l", for the log: the Message-ID, or the name. */
 static void
 put_logid(const struct header *h, FILE *f, const char *name)
 {
@@ -153,7 +153,7 @@ put_logid(const struct header *h, FILE *f, const char *name)
 	fprintf(f, "l %s\n", name);
 }
 
-/* The line of parameters for reports; WHY= is for errormail. */
+/* Prints the line of parameters for DSNs; WHY= is for errormail. */
 static void
 put_wishes(const struct addressee *d, FILE *f)
 {
@@ -197,10 +197,10 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	entry_header(m, f);
 }
 
-/* Creates the control file; a file that a process with our number left there is
- * removed.  Its lock shows recover.c that somebody is at work on it. */
+/* Creates the control file, after removing one of an earlier process with our
+ * number.  The lock shows recover.c that a process is at work on the file. */
 static FILE *
-create(const char *path)
+create_control(const char *path)
 {
 	FILE *f;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -210,7 +210,7 @@ create(const char *path)
 	if (fd < 0)
 		return NULL;
 	fd_cloexec(fd);
-	fd_lock(fd);	/* not every file system has any */
+	fd_lock(fd);	/* a file system may have no locks */
 	f = fdopen(fd, "w");
 	if (f == NULL) {
 		close(fd);
@@ -219,12 +219,13 @@ create(const char *path)
 	return f;
 }
 
-/* The file stays open, for its lock. */
+/* Writes the control file, and returns it open, for its lock; or NULL after
+ * saying why. */
 static FILE *
 write_control(const struct mail *m, const char *po, const char *path,
     const char *name, unsigned long body)
 {
-	FILE *f = create(path);
+	FILE *f = create_control(path);
 	int bad, err;
 
 	if (f == NULL) {
@@ -232,7 +233,7 @@ write_control(const struct mail *m, const char *po, const char *path,
 		return NULL;
 	}
 	put_control(m, f, name, body);
-	bad = file_sync(f) < 0 || give(po, fileno(f)) < 0;
+	bad = file_sync(f) < 0 || give_file(po, fileno(f)) < 0;
 	if (!bad)
 		return f;
 	err = errno;
@@ -254,14 +255,14 @@ entry_notify(const char *po, const char *name)
 /* Does what follows the rename to msg up to step 4: 0, or -1 after saying
  * why. */
 static int
-move_on(const char *po, int fd, const char *path, const char *msg,
+queue_entry(const char *po, int fd, const char *path, const char *msg,
     const char *dot, const char *ctl)
 {
 	if (!entry_is_open(fd, msg)) {
 		say("%s was replaced meanwhile; try again", path);
 		return -1;
 	}
-	if (give(po, fd) < 0)
+	if (give_file(po, fd) < 0)
 		return say_cannot("give away", msg);
 	if (entry_sync(po, "queue") < 0)
 		return -1;
@@ -288,7 +289,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	if (rename(path, msg) < 0) {
 		say_cannot("rename to", msg);
 		v = LATER;
-	} else if (move_on(po, fd, path, msg, dot, ctl) < 0) {
+	} else if (queue_entry(po, fd, path, msg, dot, ctl) < 0) {
 		v = LATER;
 		if (rename(msg, path) < 0) {
 			say_cannot("rename back", msg);
@@ -320,8 +321,8 @@ put_fullname(const struct author *a, FILE *f)
 	putc('\n', f);
 }
 
-/* An address that is none stays so: behind "<<", and without bytes that could
- * end it and begin another. */
+/* Prints a wrong address, which stays wrong: behind "<<", and without bytes
+ * that could end it and begin another. */
 static void
 put_wrong(const char *s, FILE *f)
 {

@@ -24,7 +24,7 @@
 #define NAMED_MOST	1000	/* wrong addresses that are named */
 #define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
-static unsigned long turns;	/* of all messages */
+static unsigned long turns;	/* turns of all messages */
 
 /* The aliases on the way from an address, the last one first. */
 struct way {
@@ -119,7 +119,7 @@ is_known(struct mail *m, unsigned hash, const char *channel,
 }
 
 static void
-no_room(struct mail *m, int code, const char *why)
+set_full(struct mail *m, int code, const char *why)
 {
 	if (m->full == 0)
 		say("%s", why);
@@ -128,7 +128,7 @@ no_room(struct mail *m, int code, const char *why)
 
 /* Copies s to *p and moves *p behind it. */
 static const char *
-put(char **p, const char *s)
+put_string(char **p, const char *s)
 {
 	char *at = *p;
 
@@ -138,8 +138,8 @@ put(char **p, const char *s)
 }
 
 static void
-add(struct mail *m, const char *channel, const char *host, const char *user,
-    const char *addr)
+add_addressee(struct mail *m, const char *channel, const char *host,
+    const char *user, const char *addr)
 {
 	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], why[WHY_SIZE], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
@@ -149,7 +149,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	if (is_known(m, hash, channel, host, user))
 		return;
 	if (m->ndest == DESTS_MOST) {
-		no_room(m, X_UNAVAILABLE, "it has more than 10000 recipients");
+		set_full(m, X_UNAVAILABLE, "it has more than 10000 recipients");
 		return;
 	}
 	text_init(&t, dsn, sizeof(dsn));
@@ -162,16 +162,16 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
-		no_room(m, X_OSERR, "there is no memory for its recipients");
+		set_full(m, X_OSERR, "there is no memory for its recipients");
 		return;
 	}
 	p = (char *)(d + 1);
-	d->channel = put(&p, channel);
-	d->host = put(&p, host);
-	d->user = put(&p, user);
-	d->addr = put(&p, addr);
-	d->dsn = put(&p, dsn);
-	d->why = put(&p, why);
+	d->channel = put_string(&p, channel);
+	d->host = put_string(&p, host);
+	d->user = put_string(&p, user);
+	d->addr = put_string(&p, addr);
+	d->dsn = put_string(&p, dsn);
+	d->why = put_string(&p, why);
 	d->line = m->line;
 	d->also = m->also;
 	m->also = 1;
@@ -183,7 +183,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 }
 
 static void
-wrong(struct mail *m, const char *text, const char *why, int code)
+say_wrong(struct mail *m, const char *text, const char *why, int code)
 {
 	/* a file of a user must not fill the disk of the log */
 	if (m->nwrong < NAMED_MOST && !m->quiet)
@@ -195,29 +195,29 @@ wrong(struct mail *m, const char *text, const char *why, int code)
 		m->code = code;
 }
 
-/* A recipient fails, for a DSN with the reason. */
+/* Adds a failed recipient, for a DSN with the reason. */
 static void
 add_failed(struct mail *m, const char *kind, const char *user,
     const char *addr, const char *why)
 {
 	m->why = why;
 	if (m->report)
-		add(m, "error", kind, user, addr);
+		add_addressee(m, "error", kind, user, addr);
 	m->why = NULL;
 }
 
 static void
-refused(struct mail *m, const char *addr, const char *why, int code)
+add_refused(struct mail *m, const char *addr, const char *why, int code)
 {
-	wrong(m, addr, why, code);
+	say_wrong(m, addr, why, code);
 	add_failed(m, "refused", addr, addr, why);
 }
 
-static void	lead(struct mail *, const char *addr, const char *given,
-		    const struct way *);
+static void	route_address(struct mail *, const char *addr,
+		    const char *given, const struct way *);
 
 static void
-follow(struct mail *m, struct route *alias, const char *given,
+follow_alias(struct mail *m, struct route *alias, const char *given,
     const struct way *up)
 {
 	const struct way *w;
@@ -231,19 +231,20 @@ follow(struct mail *m, struct route *alias, const char *given,
 	way.depth = up == NULL ? 1 : up->depth + 1;
 	if (w != NULL || way.depth > ALIASES_DEEP) {
 		m->broken = 1;
-		refused(m, given, w != NULL ? "its alias leads back to itself" :
+		add_refused(m, given, w != NULL ?
+		    "its alias leads back to itself" :
 		    "more than 20 aliases lead to one another", X_NOUSER);
 		return;
 	}
 	p = route_members(alias, m->turn);
 	for (; p != NULL && *p != '\0'; p += strlen(p) + 1)
-		lead(m, p, given, &way);
+		route_address(m, p, given, &way);
 }
 
-/* Routes one address, given or from an alias.  Its domain is folded to lower
- * case, so that addresses that differ only in that are one recipient. */
+/* Routes one address, given or of an alias.  Its domain becomes lower case, so
+ * that addresses that differ only in its case are one recipient. */
 static void
-lead(struct mail *m, const char *addr, const char *given,
+route_address(struct mail *m, const char *addr, const char *given,
     const struct way *way)
 {
 	char folded[ADDR_SIZE], both[2 * ADDR_SIZE];
@@ -252,24 +253,24 @@ lead(struct mail *m, const char *addr, const char *given,
 	strcpy(folded, addr);
 	addr_fold_domain(folded);
 	if (m->blind) {
-		add(m, "", "", folded, addr);
+		add_addressee(m, "", "", folded, addr);
 	} else if (route_find(m->routes, m->as, folded,
 	    m->past_hold ? "hold" : NULL,
 	    way != NULL ? way->alias : NULL, &t) < 0) {
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
-		wrong(m, both, t.why, t.code);
+		say_wrong(m, both, t.why, t.code);
 		add_failed(m, "refused", addr, given, t.why);
 	} else if (t.alias != NULL) {
-		follow(m, t.alias, given, way);
+		follow_alias(m, t.alias, given, way);
 	} else {
 		m->line = t.line;
-		add(m, t.channel, t.host, t.user, given);
+		add_addressee(m, t.channel, t.host, t.user, given);
 	}
 }
 
 static void
-good_rcpt(struct mail *m, const char *addr)
+add_good(struct mail *m, const char *addr)
 {
 	const char *given = addr;
 
@@ -280,24 +281,24 @@ good_rcpt(struct mail *m, const char *addr)
 	if (!m->blind)
 		addr = route_skip_uucp(m->routes, addr);
 	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
-		refused(m, given, "no user follows our own name in UUCP",
+		add_refused(m, given, "no user follows our own name in UUCP",
 		    X_NOUSER);
 	else if (m->toobig)
-		add(m, "error", "toobig", addr, addr);
+		add_addressee(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))
-		refused(m, addr, "this mail may not go to programs, "
+		add_refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
-		lead(m, addr, given, NULL);
+		route_address(m, addr, given, NULL);
 }
 
 /* A wrong address becomes one word of a control file, for the DSN. */
 static void
-bad_rcpt(struct mail *m, const char *text, const char *why)
+add_bad(struct mail *m, const char *text, const char *why)
 {
 	char word[200], *p;
 
-	wrong(m, text, why, X_DATAERR);
+	say_wrong(m, text, why, X_DATAERR);
 	m->nsyntax++;
 	m->also = 0;
 	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
@@ -315,9 +316,9 @@ mail_add_list(struct mail *m, const char *p, const char *end)
 	addr_start(&l, p, end);
 	while (addr_next(&l))
 		if (l.why == NULL)
-			good_rcpt(m, l.addr);
+			add_good(m, l.addr);
 		else
-			bad_rcpt(m, l.text, l.why);
+			add_bad(m, l.text, l.why);
 }
 
 /* If only some of an alias can be routed, the list is read again, for DSNs on

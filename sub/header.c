@@ -40,7 +40,7 @@ in_start(struct input *in, FILE *f, int dots)
 }
 
 static int
-raw(struct input *in)
+raw_byte(struct input *in)
 {
 	int c;
 
@@ -52,27 +52,27 @@ raw(struct input *in)
 }
 
 static void
-back(struct input *in, int c)
+unread_byte(struct input *in, int c)
 {
 	if (c != EOF)
 		in->push[in->npush++] = c;
 }
 
-/* Is the line only the dot at its beginning? */
+/* Returns 1 if the line is only the dot at its beginning. */
 static int
-dot_alone(struct input *in)
+is_dot_alone(struct input *in)
 {
-	int c = raw(in), d;
+	int c = raw_byte(in), d;
 
 	if ((c == '\n' && in->crlf < 2) || (c == EOF && in->dots == 1))
 		return 1;
 	if (c == '\r') {
-		d = raw(in);
+		d = raw_byte(in);
 		if (d == '\n' || (d == EOF && in->dots == 1))
 			return 1;
-		back(in, d);
+		unread_byte(in, d);
 	}
-	back(in, c);
+	unread_byte(in, c);
 	return 0;
 }
 
@@ -83,21 +83,21 @@ in_read(struct input *in)
 
 	if (in->ended)
 		return EOF;
-	c = raw(in);
+	c = raw_byte(in);
 	if (c == '.' && in->dots && !in->inside) {
-		in->dotted = dot_alone(in);
+		in->dotted = is_dot_alone(in);
 		if (in->dotted)
 			c = EOF;
 		else if (in->dots == 2)
-			c = raw(in);
+			c = raw_byte(in);
 	}
 	if (c == '\r' && in->crlf != 0) {
-		d = raw(in);
+		d = raw_byte(in);
 		if (d == '\n') {
 			in->crlf = in->crlf == 2 ? 2 : 1;
 			c = d;
 		} else {
-			back(in, d);
+			unread_byte(in, d);
 			bare = in->crlf == 2;
 		}
 	} else if (c == '\n') {
@@ -139,9 +139,9 @@ in_copy(struct input *in, FILE *f, int last, unsigned long most)
 
 /* ---- reading the header ---------------------------------------------- */
 
-/* NULL, or what is wrong. */
+/* Adds a byte: NULL, or what is wrong. */
 static const char *
-keep(struct header *h, int c)
+add_byte(struct header *h, int c)
 {
 	char *s;
 
@@ -157,7 +157,8 @@ keep(struct header *h, int c)
 	return NULL;
 }
 
-/* Counts removed bytes as well: a file with a hole is full of NULs. */
+/* Returns NULL, or what is wrong.  Removed bytes count, as a file with a hole
+ * is full of NULs. */
 static const char *
 too_long(const struct header *h)
 {
@@ -167,7 +168,7 @@ too_long(const struct header *h)
 
 /* Reads the rest of a line of the header. */
 static const char *
-keep_line(struct header *h, struct input *in)
+add_line(struct header *h, struct input *in)
 {
 	const char *why = NULL;
 	int c;
@@ -177,7 +178,7 @@ keep_line(struct header *h, struct input *in)
 		if (c == EOF)
 			c = '\n';
 		if (c != '\0')
-			why = keep(h, c == '\r' ? ' ' : c);
+			why = add_byte(h, c == '\r' ? ' ' : c);
 		else
 			h->dropped++;
 		if (why == NULL)
@@ -189,7 +190,7 @@ keep_line(struct header *h, struct input *in)
 /* Reads the bytes that show whether a line is a field into rest: 1 for a field,
  * 0 for another line. */
 static int
-field_begins(struct header *h, struct input *in)
+is_field_start(struct header *h, struct input *in)
 {
 	int c, blank = 0;
 
@@ -224,11 +225,11 @@ head_read(struct header *h, struct input *in)
 	size_t i;
 	int c;
 
-	why = keep(h, '\0');	/* so that there is always a string */
+	why = add_byte(h, '\0');	/* so that there is always a string */
 	h->n = 0;
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;
-		if (!field_begins(h, in)) {
+		if (!is_field_start(h, in)) {
 			if (!is_from_line(h))
 				break;
 			c = h->rest[h->nrest - 1];
@@ -241,10 +242,10 @@ head_read(struct header *h, struct input *in)
 			continue;
 		}
 		for (i = 0; why == NULL && i < h->nrest; i++)
-			why = keep(h, (unsigned char)h->rest[i]);
+			why = add_byte(h, (unsigned char)h->rest[i]);
 		h->nrest = 0;
 		if (why == NULL)
-			why = keep_line(h, in);
+			why = add_line(h, in);
 	}
 	if (why == NULL && h->nrest == 1 && h->rest[0] == '\n') {
 		h->nrest = 0;
@@ -278,7 +279,7 @@ head_value(const char *field)
 	return field + strcspn(field, ":") + 1;
 }
 
-/* Has the field this name, which is given in lower case? */
+/* Returns 1 if the field has this name, in lower case. */
 static int
 is_field(const char *p, const char *name)
 {
@@ -310,12 +311,12 @@ head_count_hops(const struct header *h)
 }
 
 static int
-add(struct header *h, const char *s)
+add_text(struct header *h, const char *s)
 {
 	const char *why = NULL;
 
 	while (*s != '\0' && why == NULL)
-		why = keep(h, (unsigned char)*s++);
+		why = add_byte(h, (unsigned char)*s++);
 	return why == NULL ? 0 : -1;
 }
 
@@ -344,9 +345,9 @@ drop_private(struct header *h)
 
 /* ---- completing the header ------------------------------------------- */
 
-/* Minutes by which local time is ahead of UTC. */
+/* Returns the minutes by which local time is ahead of UTC. */
 static int
-zone(const struct tm *here, const struct tm *utc)
+zone_minutes(const struct tm *here, const struct tm *utc)
 {
 	int days = here->tm_yday - utc->tm_yday;
 
@@ -370,7 +371,7 @@ add_date(struct text *t, time_t when)
 		utc = *tm;
 	tm = localtime(&when);
 	here = tm != NULL ? *tm : utc;
-	ahead = zone(&here, &utc);
+	ahead = zone_minutes(&here, &utc);
 	text_add(t, "%.3s, %d %.3s %d %02d:%02d:%02d %c", days + 3 *
 	    here.tm_wday, here.tm_mday, months + 3 * here.tm_mon,
 	    here.tm_year + 1900, here.tm_hour, here.tm_min, here.tm_sec,
@@ -411,11 +412,11 @@ add_from(struct text *t, const struct author *a, const char *sender,
 /* Puts the text in the place of n bytes at this offset: 0, or -1 without
  * memory. */
 static int
-replace(struct header *h, size_t at, size_t n, const char *s)
+replace_bytes(struct header *h, size_t at, size_t n, const char *s)
 {
 	size_t all = h->n, len = strlen(s);
 
-	if (add(h, s) < 0)
+	if (add_text(h, s) < 0)
 		return -1;
 	memmove(h->s + at + len, h->s + at + n, all - at - n);
 	memcpy(h->s + at, s, len);
@@ -424,7 +425,7 @@ replace(struct header *h, size_t at, size_t n, const char *s)
 	return 0;
 }
 
-/* As head_edit, for the field at this offset. */
+/* Does what head_edit does, for the field at this offset. */
 static int
 edit_field(struct header *h, size_t field,
     int (*edit)(const void *, const char *addr, char *to), const void *arg)
@@ -444,7 +445,7 @@ edit_field(struct header *h, size_t field,
 			continue;
 		first = (size_t)(l.from - h->s);
 		old = (size_t)(l.to - l.from);
-		if (replace(h, first, old, to) < 0)
+		if (replace_bytes(h, first, old, to) < 0)
 			return -1;
 		at += strlen(to) - old;
 		end += strlen(to) - old;
@@ -492,7 +493,7 @@ add_trace(struct header *h, const struct author *a, const char *domain,
 	    id);
 	add_date(&t, when);
 	text_add(&t, "\n");
-	return replace(h, 0, 0, line);
+	return replace_bytes(h, 0, 0, line);
 }
 
 int
@@ -524,7 +525,7 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 	if (head_find(h, NULL, "to") == NULL &&
 	    head_find(h, NULL, "cc") == NULL)
 		text_add(&t, "To: undisclosed-recipients:;\n");
-	if (add(h, more) < 0)
+	if (add_text(h, more) < 0)
 		return -1;
 	return id == NULL ? 0 : add_trace(h, a, domain, id, when);
 }

@@ -52,8 +52,8 @@ address(const char *text, unsigned char *to)
 #endif
 }
 
-/* Is the address of len bytes in a network of the list?  1, 0, or -1 if the
- * list is wrong. */
+/* Searches the list for a network that has the address of len bytes: 1, 0, or
+ * -1 if the list is wrong. */
 static int
 is_in(const char *list, const unsigned char *addr, int len)
 {

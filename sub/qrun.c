@@ -64,56 +64,57 @@
 
 #define PATH_SIZE	800
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
-#define ENV_MOST	(64UL << 20)	/* ... in all of it */
-#define SLACK		65536	/* bytes over a limit: what submit and agents
-				 * have added to a message */
+#define ENV_MOST	(64UL << 20)	/* bytes in an envelope */
+#define SLACK		65536	/* bytes over a limit, for what submit and
+				 * agents add to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
-#define SETTLED		2.5	/* seconds after which stamps are sure */
-#define AGAIN_MOST	900	/* seconds between tries after trouble */
-#define DEFER_LEAST	60	/* ... of what stays due in deferred/ */
-#define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
-#define RECOVER_MOST	300	/* ... but one each 300 seconds at least */
+#define SETTLED		2.5	/* seconds after which a change shows in the
+				 * modification time */
+#define AGAIN_MOST	900	/* seconds between runs after trouble */
+#define DEFER_LEAST	60	/* seconds between tries of deferred/ */
+#define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
+#define RECOVER_MOST	300	/* seconds between such looks, at most */
 
 struct file {
 	const char *po, *base;
 	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
-	int	ours;		/* its owner is the post office's, or root, and
+	int	ours;		/* root or the post office's owner has it, and
 				 * nobody else can write to it */
-	int	whole;		/* no other user can reach it */
+	int	whole;		/* no other user can reach the file */
 	struct stat st;
 	FILE	*f;
 	struct input in;
 	struct mail m;
-	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
-	int	from, full, null, to;	/* there was such a line */
-	int	settled;		/* m has the sender */
-	const char *why;		/* it is bad */
-	int	bounce;		/* ... and has no sender for a DSN on that */
+	char	sender[ADDR_SIZE + 2];	/* of the envelope, in <> */
+	int	from, full, null, to;	/* the envelope had such a line */
+	int	settled;	/* m has the sender */
+	const char *why;	/* why the file is bad, or NULL */
+	int	bounce;		/* the bad file has no sender for a DSN */
 };
 
-/* A directory while it is worked through. */
+/* place: a directory during a run. */
 struct place {
 	const char *po, *dir;
 	struct routes routes;
-	char	why[DEFERRED_WHY];	/* that all mail is deferred, or "" */
-	unsigned deferred;	/* ... files, so far */
+	char	why[DEFERRED_WHY];	/* why all mail is deferred, or "" */
+	unsigned deferred;	/* files deferred for this reason */
 	struct scan scan;
 	unsigned long mark;	/* of the table, for deferred/ */
-	unsigned left;	/* files in router/ that had to stay */
-	int	low;	/* whatever comes into router/ goes first */
-	int	turn;	/* the descriptor whose offset is the next of the list,
-				 * for all workers */
+	unsigned left;		/* files that stay in router/ */
+	int	low;		/* new files in router/ go first */
+	int	turn;		/* descriptor whose offset is the index of the
+				 * next file, for all workers */
 };
 
 static struct office_routers routers;
 
-static int verbose_run;		/* it prints what it takes */
-static long postmanage;		/* of the table, 0: it was not read */
+static int verbose_run;		/* each queued file is printed */
+static long postmanage;		/* of the table; 0: not known */
 static unsigned long postbytes;
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
-static int notices = -1;	/* the socket, or -1 */
+static int notices = -1;	/* the socket for notices, or -1 */
 
 /* ---- the envelope ---------------------------------------------------- */
 
@@ -194,7 +195,7 @@ env_todsn(struct file *q, char *value)
 
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 static int
-settle_sender(struct file *q)
+set_sender(struct file *q)
 {
 	if (!q->from)
 		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
@@ -206,15 +207,15 @@ static void
 env_to(struct file *q, char *value)
 {
 	q->to = 1;
-	if (!q->settled)	/* some routes depend on it */
-		settle_sender(q);
+	if (!q->settled)	/* routes may depend on the sender */
+		set_sender(q);
 	mail_add_list(&q->m, value, value + strlen(value));
 	q->m.dsn[0] = '\0';
 }
 
 static const struct {
 	const char *word;
-	void	(*see)(struct file *, char *);	/* NULL: it is skipped */
+	void	(*see)(struct file *, char *);	/* NULL: no effect */
 } words[] = {
 	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
 	{ "channel", env_channel }, { "errormsg", env_null },
@@ -226,7 +227,7 @@ static const struct {
 	{ "with", NULL }
 };
 
-/* The next line, without its end: 1, or 0 when there is none. */
+/* Reads the next line, without its end: 1, or 0 at the end. */
 static int
 env_line(struct file *q, char *line)
 {
@@ -247,9 +248,9 @@ env_line(struct file *q, char *line)
 	return c != EOF || n > 0;
 }
 
-/* A line of the envelope: 1, or 0 at the last. */
+/* Obeys a line of the envelope: 1, or 0 for the last. */
 static int
-env_see(struct file *q, char *word, char *value)
+env_obey(struct file *q, char *word, char *value)
 {
 	size_t i;
 
@@ -266,8 +267,8 @@ env_see(struct file *q, char *word, char *value)
 	return 1;
 }
 
-/* Is it the first line of the header?  value is what follows its first word.
- * An envid, which is anybody's text, may itself begin with a colon. */
+/* Returns 1 for the first line of the header.  value is what follows its first
+ * word; that of ENVID is any text and may begin with a colon. */
 static int
 is_header(const char *line, const char *value)
 {
@@ -276,9 +277,9 @@ is_header(const char *line, const char *value)
 	    !ctl_is_word(line, (size_t)(value - line), "ENVID"));
 }
 
-/* Reads up to the header: NULL, or why it is bad. */
+/* Reads up to the header: NULL, or why the file is bad. */
 static const char *
-envelope(struct file *q)
+read_envelope(struct file *q)
 {
 	static char line[LINE_SIZE];
 	unsigned long start;
@@ -301,17 +302,17 @@ envelope(struct file *q)
 		}
 		if (*value != '\0')
 			*value++ = '\0';
-		more = env_see(q, line, value + strspn(value, " \t"));
+		more = env_obey(q, line, value + strspn(value, " \t"));
 	}
 	return q->why;
 }
 
 /* ---- one file -------------------------------------------------------- */
 
-/* Nobody gets it, as q->why says: its sender gets a DSN of this kind, or it is
- * bad. */
+/* Fails all recipients for q->why: the sender gets a DSN of this kind, or the
+ * file is bad. */
 static enum verdict
-give_up(struct file *q, const char *kind, const char *status)
+fail_message(struct file *q, const char *kind, const char *status)
 {
 	if (q->m.sender[0] == '\0')
 		return BAD;
@@ -322,11 +323,11 @@ give_up(struct file *q, const char *kind, const char *status)
 
 /* Reads and checks envelope and header. */
 static enum verdict
-understand(struct file *q)
+read_message(struct file *q)
 {
 	struct mail *m = &q->m;
 
-	if (envelope(q) != NULL)
+	if (read_envelope(q) != NULL)
 		return BAD;
 	if (q->from && !q->full)
 		m->author.full[0] = '\0';	/* the sender is another */
@@ -340,7 +341,7 @@ understand(struct file *q)
 		return BAD;
 	q->why = "its sender is wrong";
 	if ((!q->settled || (m->sender[0] == '\0' && !q->null)) &&
-	    settle_sender(q) < 0)
+	    set_sender(q) < 0)
 		return BAD;
 	if (!q->to)
 		mail_add_fields(m);
@@ -348,7 +349,7 @@ understand(struct file *q)
 		return LATER;
 	q->why = "it has too many recipients";
 	if (m->full != 0)
-		return give_up(q, "toomany", "5.5.3");
+		return fail_message(q, "toomany", "5.5.3");
 	q->why = "it names no recipient";
 	if (m->ndest == 0)
 		return BAD;
@@ -358,12 +359,12 @@ understand(struct file *q)
 		return BAD;
 	q->why = "it has 50 Received fields or more, as in a mail loop";
 	return head_count_hops(&m->head) < HOPS_MOST ? TAKEN :
-	    give_up(q, "loop", "5.4.6");
+	    fail_message(q, "loop", "5.4.6");
 }
 
 /* Queues the file path, open as fd: the original or its copy. */
 static enum verdict
-put(struct file *q, const char *path, int fd, unsigned long num,
+queue_file(struct file *q, const char *path, int fd, unsigned long num,
     const char *name)
 {
 	char id[80] = "-";
@@ -384,7 +385,7 @@ put(struct file *q, const char *path, int fd, unsigned long num,
 }
 
 static enum verdict
-put_whole(struct file *q)
+queue_original(struct file *q)
 {
 	unsigned long num = (unsigned long)q->st.st_ino;
 	char name[64], hidden[PATH_SIZE];
@@ -392,19 +393,20 @@ put_whole(struct file *q)
 
 	entry_make_name(name, sizeof(name), num);
 	if (q->ours)
-		return put(q, q->path, fd, num, name);
+		return queue_file(q, q->path, fd, num, name);
 	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
 	    hidden, sizeof(hidden)) < 0)
 		return STAYS;
 	if (rights_give_file(fd) == 0)
-		return put(q, hidden, fd, num, name) == TAKEN ? TAKEN : STAYS;
+		return queue_file(q, hidden, fd, num, name) == TAKEN ?
+		    TAKEN : STAYS;
 	say("cannot be given to us: %s", strerror(errno));
 	return STAYS;		/* in private/ */
 }
 
-/* Copies the header of a file that is too large. */
+/* Queues a copy of the file, or of its header if the file is too large. */
 static enum verdict
-put_copy(struct file *q)
+queue_copy(struct file *q)
 {
 	double size = q->m.toobig ? (double)q->m.head.body :
 	    (double)q->st.st_size;
@@ -425,7 +427,7 @@ put_copy(struct file *q)
 	    q->m.author.uid, hidden, sizeof(hidden)) < 0) {
 		v = STAYS;
 	} else if (v == TAKEN) {
-		v = put(q, p.path, fileno(p.f), p.num, name);
+		v = queue_file(q, p.path, fileno(p.f), p.num, name);
 		if (v == LATER)
 			accept_unhide(hidden, q->path);
 		else if (v == TAKEN && unlink(hidden) < 0)
@@ -462,15 +464,7 @@ keep_copy(const struct file *q, const char *base)
 	post_remove(&p);	/* the name is gone after the rename */
 }
 
-/* Has it a wrong address, or a refused one and no sender? */
-static int
-is_odd(const struct mail *m)
-{
-	return !m->toobig && (m->nsyntax > 0 ||
-	    (m->nwrong > 0 && m->sender[0] == '\0'));
-}
-
-/* Moves it to postman/: TAKEN, or LATER if it cannot be moved. */
+/* Moves a bad file to postman/: TAKEN, or LATER if it cannot be moved. */
 static enum verdict
 set_aside(const struct file *q, const char *base)
 {
@@ -484,17 +478,6 @@ set_aside(const struct file *q, const char *base)
 	}
 	say("%s; it is now %s", q->why, to);
 	return TAKEN;
-}
-
-/* The uid of the author; a file in private/ has it in its name. */
-static long
-author_of(const struct file *q, const char *dir, const char *base)
-{
-	char name[100];
-	long uid = (long)q->st.st_uid;
-
-	return strcmp(dir, "private") == 0 && rights_is_ours(uid) ?
-	    accept_parse_name(base, name, sizeof(name)) : uid;
 }
 
 /* Opens the file.  Root may read files that only another user can read, but the
@@ -536,7 +519,8 @@ open_file(struct file *q)
 
 /* Sets what depends on the owner, the directory and the size. */
 static void
-judge(struct file *q, const struct routes *routes, const char *dir, long uid)
+set_rights(struct file *q, const struct routes *routes, const char *dir,
+    long uid)
 {
 	int hidden = strcmp(dir, "private") == 0;
 	int closed = (q->st.st_mode & 022) == 0;	/* to writers */
@@ -561,7 +545,7 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
  * second name is set aside: it could be another user's file, which root would
  * read for the owner of the directory, or give to him. */
 static enum verdict
-use(struct file *q, int fd, const char *dir, const char *base)
+take_open(struct file *q, int fd, const char *dir, const char *base)
 {
 	enum verdict v;
 
@@ -578,11 +562,13 @@ use(struct file *q, int fd, const char *dir, const char *base)
 	if (q->st.st_nlink != 1)
 		return BAD;
 	q->why = NULL;
-	v = understand(q);
+	v = read_message(q);
 	if (v == TAKEN)
-		v = q->ours || (q->whole && !q->m.toobig) ? put_whole(q) :
-		    put_copy(q);
-	if (v == TAKEN && is_odd(&q->m))
+		v = q->ours || (q->whole && !q->m.toobig) ? queue_original(q) :
+		    queue_copy(q);
+	/* a wrong address, or a refused one without a sender to tell */
+	if (v == TAKEN && !q->m.toobig && (q->m.nsyntax > 0 ||
+	    (q->m.nwrong > 0 && q->m.sender[0] == '\0')))
 		keep_copy(q, base);
 	return v;
 }
@@ -591,7 +577,7 @@ use(struct file *q, int fd, const char *dir, const char *base)
  * empty: nobody else could, as the place is ours.  In others it is its user's.
  */
 static enum verdict
-remove_odd(struct file *q, const char *dir)
+remove_special(struct file *q, const char *dir)
 {
 	int bad;
 
@@ -605,15 +591,16 @@ remove_odd(struct file *q, const char *dir)
 }
 
 static enum verdict
-try(struct file *q, const struct routes *routes, const char *dir,
+try_file(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
 	int fd = open_file(q);
+	char name[100];
 	enum verdict v;
-	long uid;
+	long uid;	/* of the author */
 
 	if (fd < 0 && errno == EINVAL)
-		return remove_odd(q, dir);
+		return remove_special(q, dir);
 	if (fd < 0 && errno == ENOENT)
 		return TAKEN;
 	if (fd < 0 || (q->f = fdopen(fd, "r")) == NULL) {
@@ -623,11 +610,13 @@ try(struct file *q, const struct routes *routes, const char *dir,
 		return LATER;
 	}
 	in_start(&q->in, q->f, 0);
-	uid = author_of(q, dir, base);
+	uid = (long)q->st.st_uid;
+	if (strcmp(dir, "private") == 0 && rights_is_ours(uid))
+		uid = accept_parse_name(base, name, sizeof(name));
 	v = LATER;
 	if (mail_init(&q->m, routes, uid) == 0) {
-		judge(q, routes, dir, uid);
-		v = use(q, fd, dir, base);
+		set_rights(q, routes, dir, uid);
+		v = take_open(q, fd, dir, base);
 	}
 	mail_free(&q->m);
 	fclose(q->f);
@@ -635,7 +624,7 @@ try(struct file *q, const struct routes *routes, const char *dir,
 }
 
 static enum verdict
-take(const struct place *p, const char *base)
+take_file(const struct place *p, const char *base)
 {
 	const char *dir = p->dir;
 	static struct file q;	/* large, and there is only one at a time */
@@ -648,7 +637,7 @@ take(const struct place *p, const char *base)
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
 	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
 	say_set_topic(topic);
-	v = try(&q, &p->routes, dir, base);
+	v = try_file(&q, &p->routes, dir, base);
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
@@ -662,7 +651,7 @@ take(const struct place *p, const char *base)
 
 /* Sleeps for this time, or until a notice comes or a signal ends the run. */
 static void
-rest(long seconds)
+sleep_until(long seconds)
 {
 	struct timeval tv;
 	char notice[100];
@@ -681,7 +670,7 @@ rest(long seconds)
 
 /* Opens the lock file, which may be root's: a descriptor, or -1. */
 static int
-lock_file(const char *path)
+open_lock(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600);
@@ -705,17 +694,17 @@ lock_file(const char *path)
 
 /* Waits up to LOCK_MOST seconds for the lock: its descriptor, or -1. */
 static int
-lock(const char *po)
+lock_runs(const char *po)
 {
 	const char *path = path_in(po, ".submit.lock");
-	int i, fd = lock_file(path);
+	int i, fd = open_lock(path);
 
 	if (fd < 0)
 		return say_cannot("make or open", path);
 	for (i = 0; fd_lock(fd) < 0; i++) {
 		if ((errno == EACCES || errno == EAGAIN) && i < LOCK_MOST &&
 		    !leave) {
-			rest(1);
+			sleep_until(1);
 			continue;
 		}
 		if (!leave)
@@ -727,7 +716,7 @@ lock(const char *po)
 	return fd;
 }
 
-/* Is it an original in private/, which a crash left there (accept.c)? */
+/* Returns 1 for an original in private/ that a crash left there (accept.c). */
 static int
 is_hidden(const char *s)
 {
@@ -736,24 +725,14 @@ is_hidden(const char *s)
 	return accept_parse_name(s, name, sizeof(name)) >= 0;
 }
 
-/* Without a table, all mail is deferred: 1 if this file was. */
-static int
-defer_unrouted(const struct place *p, const char *base)
-{
-	const char *path = path_in(p->po, "%s/%s", p->dir, base);
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    defer_file(p->po, path, base, p->mark, p->why) == 0;
-}
-
 /* Takes files of the list until all are taken: 0, or an exit code.  Workers
  * have one offset: who moves it by one has that file. */
 static int
-work(struct place *p)
+take_list(struct place *p)
 {
 	int code = 0;
-	const char *base;
+	const char *base, *path;
+	struct stat st;
 	long next;
 
 	while (!leave) {
@@ -767,31 +746,21 @@ work(struct place *p)
 		if (strcmp(p->dir, DEFERRED) == 0 &&
 		    !defer_is_due(p->po, base, p->mark))
 			continue;
+		path = path_in(p->po, "%s/%s", p->dir, base);
 		if (p->why[0] != '\0')
-			p->deferred += (unsigned)defer_unrouted(p, base);
-		else if (take(p, base) != TAKEN)
+			p->deferred += lstat(path, &st) == 0 &&
+			    S_ISREG(st.st_mode) && defer_file(p->po, path,
+			    base, p->mark, p->why) == 0;
+		else if (take_file(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
 	say_set_topic(NULL);
 	return code;
 }
 
-/* Starts a child: its process number, or -1. */
-static pid_t
-start_worker(struct place *p)
-{
-	pid_t pid;
-
-	fflush(stderr);
-	pid = fork();
-	if (pid == 0)
-		_exit(work(p));
-	return pid;
-}
-
 /* Waits for a child: its exit code.  Passes SIGTERM on to it. */
 static int
-wait_for(pid_t pid)
+wait_worker(pid_t pid)
 {
 	int status, passed = 0;
 	pid_t ended;
@@ -812,18 +781,22 @@ wait_for(pid_t pid)
 
 /* Shares the list between n processes, of which we are one. */
 static int
-share_out(struct place *p, unsigned n)
+share_list(struct place *p, unsigned n)
 {
 	pid_t pid[64];
 	int code, other;
 	unsigned i;
 
-	for (i = 1; i < n; i++)
-		pid[i] = start_worker(p);
-	code = work(p);
+	fflush(stderr);
 	for (i = 1; i < n; i++) {
-		/* who was not started has left it to the others */
-		other = pid[i] < 0 ? 0 : wait_for(pid[i]);
+		pid[i] = fork();
+		if (pid[i] == 0)
+			_exit(take_list(p));
+	}
+	code = take_list(p);
+	for (i = 1; i < n; i++) {
+		/* the others do the work of a worker that did not start */
+		other = pid[i] < 0 ? 0 : wait_worker(pid[i]);
 		if (code == 0)
 			code = other;
 	}
@@ -833,7 +806,7 @@ share_out(struct place *p, unsigned n)
 /* Takes all files of the directory whose names fit, under the lock: 0, or an
  * exit code. */
 static int
-take_all(struct place *p, const char *dir, int (*fits)(const char *))
+take_dir(struct place *p, const char *dir, int (*fits)(const char *))
 {
 	unsigned n = p->why[0] != '\0' ? 1 : (unsigned)p->routes.workers;
 	int code;
@@ -846,21 +819,21 @@ take_all(struct place *p, const char *dir, int (*fits)(const char *))
 	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)
 		code = say_cannot("use", ".submit.lock") < 0 ? X_TEMPFAIL : 0;
 	else
-		code = n > 1 ? share_out(p, n) : work(p);
+		code = n > 1 ? share_list(p, n) : take_list(p);
 	scan_free(&p->scan);
 	return code;
 }
 
 /* Takes router/ and, while it has nothing new, the others. */
 static int
-take_places(struct place *p)
+take_routers(struct place *p)
 {
 	int i, bad, code = 0;
 
 	do {
 		for (i = 0; i < routers.n && !leave; i++) {
 			p->low = i > 0;
-			bad = take_all(p, routers.v[i], deferred_is_name);
+			bad = take_dir(p, routers.v[i], deferred_is_name);
 			if (bad != 0)
 				code = bad;
 			if (i == 0)
@@ -876,7 +849,7 @@ take_places(struct place *p)
  * the default of postmanage counts; one with mistakes may be meant to have
  * another, so no double bounce is removed meanwhile. */
 static int
-load(struct routes *routes, const char *table)
+load_table(struct routes *routes, const char *table)
 {
 	int bad, err, bad_table;
 
@@ -891,7 +864,7 @@ load(struct routes *routes, const char *table)
 	return bad;
 }
 
-/* A number that changes with the table; 0: it is not there. */
+/* Returns a number that changes with the table; 0: no table. */
 static unsigned long
 table_mark(const char *table)
 {
@@ -907,7 +880,7 @@ table_mark(const char *table)
 
 /* Takes all directories: 0, or an exit code. */
 static int
-take_office(struct place *p)
+take_dirs(struct place *p)
 {
 	int hidden = 0, code, old = 0;
 
@@ -915,13 +888,13 @@ take_office(struct place *p)
 		if (entry_check_room(p->po, &p->routes, 0.0) < 0 ||
 		    rights_make_dir(p->po, "private", 077) < 0)
 			return X_TEMPFAIL;
-		hidden = take_all(p, "private", is_hidden);
+		hidden = take_dir(p, "private", is_hidden);
 	}
 	if (defer_has_dir(p->po)) {
-		old = take_all(p, DEFERRED, deferred_is_name);
+		old = take_dir(p, DEFERRED, deferred_is_name);
 		defer_next_wait(p->po, p->mark);
 	}
-	code = take_places(p);
+	code = take_routers(p);
 	if (p->deferred > 0)
 		say("messages moved to " DEFERRED " until there is a table: "
 		    "%u", p->deferred);
@@ -937,17 +910,17 @@ run(const char *po, const char *table)
 
 	memset(&p, 0, sizeof(p));
 	p.po = po;
-	p.turn = lock(po);
+	p.turn = lock_runs(po);
 	p.mark = table_mark(table);
 	if (p.turn < 0)
 		return X_TEMPFAIL;
-	if (load(&p.routes, table) < 0) {
+	if (load_table(&p.routes, table) < 0) {
 		if (errno != EINVAL)
 			say_cannot("read", table);
 		text_fmt(p.why, sizeof(p.why), "no table of routes: %s",
 		    p.routes.mistake);
 	}
-	code = take_office(&p);
+	code = take_dirs(&p);
 	route_free(&p.routes);
 	close(p.turn);
 	return code;
@@ -1025,7 +998,7 @@ struct watch {
 	unsigned long mark;	/* deferred/: of the table */
 };
 
-/* Has its modification time changed since it was read? */
+/* Returns 1 if the directory may have changed since it was read. */
 static int
 has_changed(struct watch *w, const char *po)
 {
@@ -1047,8 +1020,8 @@ has_changed(struct watch *w, const char *po)
 	return 1;
 }
 
-/* Looks at transport/.  If somebody is at work on an entry, it is looked at
- * again, as his end does not change the directory. */
+/* Recovers entries of transport/.  If a process is at work on one, transport/
+ * is read again, as the end of the process does not change the directory. */
 static void
 recover_at_times(struct watch *w, const char *po, long every)
 {
@@ -1060,10 +1033,11 @@ recover_at_times(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
-/* Is a try of deferred mail due?  A run or an operator changes the directory.
- * A file whose reason cannot be written is tried each DEFER_LEAST seconds. */
+/* Returns 1 if a try of deferred mail is due.  A run or an operator changes the
+ * directory.  A file whose reason cannot be written is tried each DEFER_LEAST
+ * seconds. */
 static int
-is_due(struct watch *w, const char *po, const char *table)
+is_deferred_due(struct watch *w, const char *po, const char *table)
 {
 	unsigned long mark;
 	long wait;
@@ -1082,7 +1056,7 @@ is_due(struct watch *w, const char *po, const char *table)
 	return 1;
 }
 
-/* Tidies in a child, so that no mail waits for that. */
+/* Tidies in a child, so that no mail waits. */
 static void
 tidy_at_times(const char *po)
 {
@@ -1106,7 +1080,7 @@ tidy_at_times(const char *po)
 static void
 run_every(const char *po, const char *table, long every)
 {
-	long pause = every;	/* after trouble, ever longer */
+	long pause = every;	/* seconds; doubles after trouble */
 	double again = 0;
 	static struct watch w[OFFICE_ROUTERS], crashes, old;
 	int i, changed, trouble = 0;
@@ -1120,7 +1094,7 @@ run_every(const char *po, const char *table, long every)
 		recover_at_times(&crashes, po, every);
 		for (i = changed = 0; i < routers.n; i++)
 			changed |= has_changed(&w[i], po);
-		changed |= is_due(&old, po, table);
+		changed |= is_deferred_due(&old, po, table);
 		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;
@@ -1131,7 +1105,7 @@ run_every(const char *po, const char *table, long every)
 		}
 		tidy_at_times(po);
 		if (!leave)
-			rest(every);
+			sleep_until(every);
 	}
 }
 
@@ -1171,7 +1145,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 	if (*po == '/' && *table == '/' && chdir("/") < 0)
 		return X_OSERR;
 	if (every < 0) {
-		load(&routes, table);
+		load_table(&routes, table);
 		route_free(&routes);
 	} else if (every == 0) {
 		entry_recover(po);

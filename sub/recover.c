@@ -31,11 +31,15 @@ entry_is_abandoned(const char *path, int dead)
 	return alone;
 }
 
-/* Is it a name of entry_make_name?  *dead is set if its process is gone. */
+/* Recovers one control file: 0, or 1 if it stays as it is. */
 static int
-is_ours(const char *name, int *dead)
+recover_entry(const char *po, const char *name)
 {
+	const char *dot = path_in(po, "transport/" SUBMIT_MARK "%s", name);
+	const char *ctl = path_in(po, "transport/%s", name);
+	const char *msg = path_in(po, "queue/%s", name);
 	const char *p, *dash;
+	int alone, dead;
 	long pid;
 
 	num_of(name, &dash);
@@ -43,22 +47,8 @@ is_ours(const char *name, int *dead)
 		return 0;
 	pid = (long)num_of(dash + 1, &p);
 	if (*p != '\0' || pid < 1)
-		return 0;
-	*dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
-	return 1;
-}
-
-/* Recovers one control file: 1 if it stays as it is. */
-static int
-recover(const char *po, const char *name)
-{
-	const char *dot = path_in(po, "transport/" SUBMIT_MARK "%s", name);
-	const char *ctl = path_in(po, "transport/%s", name);
-	const char *msg = path_in(po, "queue/%s", name);
-	int alone, dead;
-
-	if (!is_ours(name, &dead))
-		return 0;
+		return 0;	/* no name of entry_make_name */
+	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	alone = entry_is_abandoned(dot, dead);
 	if (!path_exists(msg))
 		return !dead || !alone || unlink(dot) < 0;
@@ -81,7 +71,7 @@ entry_recover(const char *po)
 		return 1;
 	while ((e = readdir(d)) != NULL)
 		if (strncmp(e->d_name, SUBMIT_MARK, mark) == 0)
-			left |= recover(po, e->d_name + mark);
+			left |= recover_entry(po, e->d_name + mark);
 	closedir(d);
 	return left;
 }

@@ -25,10 +25,10 @@
 #define CAN_SERVE 1
 #endif
 
-static gid_t ours;		/* of a set-group-id bit */
-static gid_t first;		/* the same, also when it was given up */
+static gid_t ours;		/* group of a set-group-id bit, or our own */
+static gid_t first;		/* the effective group at the start */
 static struct stat owner;	/* of the post office: its transport/ */
-static int serving;		/* root is somebody else just now */
+static int serving;		/* root acts as the owner */
 
 int
 rights_start(void)
@@ -61,7 +61,7 @@ rights_drop(void)
 	return 0;
 }
 
-/* Is the directory open to our group, and to nobody else? */
+/* Returns 1 if the directory is open to our group, and to nobody else. */
 static int
 is_way_in(const char *po, const char *dir)
 {

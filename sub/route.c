@@ -96,19 +96,19 @@ struct route {
 	enum user user;
 	unsigned long line;	/* of the table */
 	char	**from;		/* only for these senders, NULL: for all */
-	int	from_name;	/* ... which are names of this machine */
+	int	from_name;	/* from has names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
-					 * then an empty one */
-	int	name;		/* ... of a name, not of an address; so is the
-				 * pattern of a sender */
-	unsigned long turn;	/* ... that was the last to follow it */
+				 * then an empty one; else NULL */
+	int	name;		/* an alias or a line for a sender: the pattern
+				 * is a name, not an address */
+	unsigned long turn;	/* an alias: the last turn that followed it */
 };
 
 /* ---- reading --------------------------------------------------------- */
 
-/* Cuts the next word off, NULL when there is none. */
+/* Cuts the next word off: NULL at the end. */
 static char *
-word(char **p)
+cut_word(char **p)
 {
 	char *s = *p + strspn(*p, " \t");
 
@@ -118,13 +118,6 @@ word(char **p)
 	if (**p != '\0')
 		*(*p)++ = '\0';
 	return s;
-}
-
-static int
-channel_ok(const char *s)
-{
-	return strlen(s) < 64 && s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
 
 /* NULL, or what is wrong with the host. */
@@ -143,7 +136,7 @@ host_fault(const char *s)
 	return NULL;
 }
 
-/* Puts our domain in, with its bytes standing for themselves. */
+/* Adds our domain, with a backslash before bytes that patterns use. */
 static void
 add_domain(struct routes *t, struct text *s)
 {
@@ -194,9 +187,9 @@ is_local(const char *channel)
 	    strcmp(channel, "error") == 0;
 }
 
-/* Is our own domain written out in one of its patterns? */
+/* Returns 1 if one of the patterns has our own domain written out. */
 static int
-names_us(const struct routes *t, const struct route *r)
+has_our_domain(const struct routes *t, const struct route *r)
 {
 	char s[DOMAIN_SIZE + 2], **alt, *p;
 
@@ -212,14 +205,14 @@ names_us(const struct routes *t, const struct route *r)
 
 /* NULL, or what is wrong with the fourth word, which may be missing. */
 static const char *
-see_user(struct routes *t, struct route *r, const char *s)
+set_user_form(struct routes *t, struct route *r, const char *s)
 {
 	int no_host = strcmp(r->host, "-") == 0;
 
 	t->word = s != NULL ? s : r->host;
 	if (s == NULL && no_host && is_local(r->channel))
 		r->user = USER_LOCAL;
-	else if (s == NULL && no_host && names_us(t, r))
+	else if (s == NULL && no_host && has_our_domain(t, r))
 		return "for our own domain on this channel, write a user "
 		    "behind the host: $u for the name alone, or $u@$h for the "
 		    "address";
@@ -234,8 +227,8 @@ see_user(struct routes *t, struct route *r, const char *s)
 	return NULL;
 }
 
-/* A line with this pattern, for the list whose end is given: NULL, or what is
- * wrong with it. */
+/* Adds a line with this pattern at the end of a list: NULL, or what is wrong
+ * with the pattern. */
 static const char *
 add_line(struct routes *t, struct route ***end, const char *pattern,
     struct route **made)
@@ -275,12 +268,12 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
 		return "no memory";
-	return channel == NULL ? NULL : see_user(t, r, user);
+	return channel == NULL ? NULL : set_user_form(t, r, user);
 }
 
 /* ---- aliases and senders ---------------------------------------------- */
 
-/* Cuts a comment off, with the blanks before it: the end. */
+/* Cuts a comment off, with the blanks before it, and returns the new end. */
 static char *
 cut_comment(char *s)
 {
@@ -354,7 +347,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 
 /* ---- lines ----------------------------------------------------------- */
 
-/* NULL, or what is wrong with it. */
+/* Sets a parameter: NULL, or what is wrong with it. */
 static const char *
 set_param(struct routes *t, const char *name, const char *value)
 {
@@ -393,16 +386,18 @@ set_param(struct routes *t, const char *name, const char *value)
 
 /* NULL, or what is wrong with the line, whose rest is p. */
 static const char *
-see_route(struct routes *t, const char *pattern, const char *channel,
+parse_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, char *p)
 {
-	const char *why, *user = word(&p);
+	const char *why, *user = cut_word(&p);
 
-	t->word = user != NULL ? word(&p) : NULL;
+	t->word = user != NULL ? cut_word(&p) : NULL;
 	if (t->word != NULL)
 		return "there are too many words";
 	t->word = channel;
-	if (!channel_ok(channel))
+	if (strlen(channel) >= 64 || channel[strspn(channel,
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "0123456789._+-")] != '\0')
 		return "the channel has a character that cannot be part of "
 		    "one";
 	t->word = host;
@@ -415,7 +410,7 @@ see_route(struct routes *t, const char *pattern, const char *channel,
 
 /* NULL, or what is wrong with the line. */
 static const char *
-see_line(struct routes *t, struct lines *l)
+parse_line(struct routes *t, struct lines *l)
 {
 	static const char want[] = "a line is PATTERN CHANNEL HOST "
 	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, "
@@ -426,10 +421,10 @@ see_line(struct routes *t, struct lines *l)
 		return "the line is too long";
 	if (strlen(p) != l->len)
 		return "the line has a NUL byte";
-	t->word = pattern = word(&p);
+	t->word = pattern = cut_word(&p);
 	if (pattern == NULL)
 		return NULL;
-	channel = word(&p);
+	channel = cut_word(&p);
 	if (channel == NULL)
 		return want;
 	if (pattern[strlen(pattern) - 1] == ':')
@@ -441,15 +436,15 @@ see_line(struct routes *t, struct lines *l)
 	}
 	if (strcmp(channel, "=") == 0)
 		return add_alias(t, pattern, p);
-	host = word(&p);
+	host = cut_word(&p);
 	if (host != NULL && strcmp(pattern, "sender") == 0) {
 		if (strcmp(host, "=") == 0)
-			return add_sender(t, channel, word(&p));
-		if (p[strspn(p, " \t")] != '$' && (s = word(&p)) != NULL) {
+			return add_sender(t, channel, cut_word(&p));
+		if (p[strspn(p, " \t")] != '$' && (s = cut_word(&p)) != NULL) {
 			t->sender = channel;
 			pattern = host;
 			channel = s;
-			host = word(&p);
+			host = cut_word(&p);
 		}
 	}
 	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
@@ -464,12 +459,12 @@ see_line(struct routes *t, struct lines *l)
 		strcpy(t->domain, channel);
 		return NULL;
 	}
-	return host == NULL ? want : see_route(t, pattern, channel, host, p);
+	return host == NULL ? want : parse_route(t, pattern, channel, host, p);
 }
 
 /* Prints what is wrong with the line, and notes it if it is the first. */
 static void
-see_mistake(struct routes *t, const char *why)
+say_mistake(struct routes *t, const char *why)
 {
 	char s[sizeof(t->mistake)];
 	int has_word = t->word != NULL;
@@ -520,9 +515,9 @@ route_load(struct routes *t, const char *path)
 	while (line_next(&l)) {
 		t->line++;
 		t->word = t->sender = NULL;
-		why = see_line(t, &l);
+		why = parse_line(t, &l);
 		if (why != NULL)
-			see_mistake(t, why);
+			say_mistake(t, why);
 	}
 	close(fd);
 	if (l.error != 0)
@@ -553,10 +548,11 @@ route_free(struct routes *t)
 
 /* ---- finding --------------------------------------------------------- */
 
-/* The address as patterns see it.  An '@' within quotes without a domain behind
- * them becomes a byte that no pattern has: "a@b" is no user of b. */
+/* Makes the form of the address that is matched.  In an address without a
+ * domain an '@' within quotes becomes a byte that no pattern has: "a@b" is no
+ * user of b. */
 static void
-plain(const char *addr, char *s)
+make_plain(const char *addr, char *s)
 {
 	int at = addr_domain(addr) != NULL || addr_special(addr) ? '@' : '\1';
 	char *p = s;
@@ -574,7 +570,7 @@ plain(const char *addr, char *s)
 }
 
 static const char *
-matching(const struct route *r, const char *s, int first)
+find_match(const struct route *r, const char *s, int first)
 {
 	char **alt;
 	const char *p;
@@ -588,14 +584,14 @@ matching(const struct route *r, const char *s, int first)
 }
 
 static int
-nowhere(struct target *t, int code, const char *why)
+fail_target(struct target *t, int code, const char *why)
 {
 	t->code = code;
 	t->why = why;
 	return -1;
 }
 
-/* Fills $h in: 0, or -1 when the domain is none to send to. */
+/* Replaces $h by the domain: 0, or -1 without a domain or if it is too long. */
 static int
 set_host(struct target *t, const char *form, const char *domain)
 {
@@ -636,9 +632,9 @@ set_user(struct target *t, const struct routes *table,
 	    table->domain);
 }
 
-/* The alias of a name of this machine, NULL: none, or its list is within. */
+/* Returns the alias of a name of this machine, NULL for none or within. */
 static struct route *
-alias_of(const struct routes *table, struct target *t,
+find_alias(const struct routes *table, struct target *t,
     const struct route *within)
 {
 	int first = addr_special(t->user), postmaster;
@@ -646,9 +642,9 @@ alias_of(const struct routes *table, struct target *t,
 	struct route *r;
 
 	do {
-		plain(t->user, s);
+		make_plain(t->user, s);
 		for (r = table->first; r != NULL; r = r->next)
-			if (r->name && matching(r, s, first) != NULL)
+			if (r->name && find_match(r, s, first) != NULL)
 				return r == within ? NULL : r;
 		postmaster = strcmp(s, "postmaster/") == 0;
 		if (postmaster)
@@ -657,7 +653,7 @@ alias_of(const struct routes *table, struct target *t,
 	return NULL;
 }
 
-/* The line says by which channel. */
+/* Sets the target by the line: 0, or -1 with why and code. */
 static int
 set_target(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr,
@@ -675,18 +671,20 @@ set_target(struct target *t, const struct routes *table,
 		    addr_special(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
 		    !addr_is_domain(hop))
-			return nowhere(t, X_NOHOST, "it is no path of UUCP");
+			return fail_target(t, X_NOHOST,
+			    "it is no path of UUCP");
 	}
 	if (set_host(t, r->host, domain) < 0)
-		return nowhere(t, X_NOHOST, "it names no host to send to");
+		return fail_target(t, X_NOHOST, "it names no host to send to");
 	if (set_user(t, table, r, pattern, addr) < 0)
-		return nowhere(t, X_DATAERR, "it is too long");
+		return fail_target(t, X_DATAERR, "it is too long");
 	if (strcmp(t->channel, "local") == 0 && strcmp(t->host, "-") == 0)
-		t->alias = alias_of(table, t, within);
+		t->alias = find_alias(table, t, within);
 	return 0;
 }
 
-/* Is this sender one of these patterns, which are names of this machine? */
+/* Returns 1 if one of the patterns matches the sender; name: they are names of
+ * this machine. */
 static int
 is_sender(const struct routes *table, char *const *patterns, int name,
     const char *addr)
@@ -696,7 +694,7 @@ is_sender(const struct routes *table, char *const *patterns, int name,
 
 	if (domain == NULL)
 		return 0;
-	plain(addr, s);
+	make_plain(addr, s);
 	if (name) {
 		text_fmt(us, sizeof(us), "%s/", table->domain);
 		text_lower(us);
@@ -734,44 +732,35 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 	char s[ADDR_SIZE + 1];
 
 	memset(t, 0, sizeof(*t));
-	plain(addr, s);
+	make_plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
 		if (!r->name && r != within && (r->from == NULL ||
 		    is_sender(table, r->from, r->from_name, sender)) &&
 		    (but == NULL ||
 		    r->channel == NULL || strcmp(r->channel, but) != 0) &&
-		    (pattern = matching(r, s, first)) != NULL)
+		    (pattern = find_match(r, s, first)) != NULL)
 			break;
 	if (r == NULL)
-		return nowhere(t, X_NOUSER, "there is no route for it");
+		return fail_target(t, X_NOUSER, "there is no route for it");
 	if (r->list != NULL) {
 		t->alias = r;
 		return 0;
 	}
 	if (r->channel == NULL)
-		return nowhere(t, X_NOUSER, *r->host != '\0' ? r->host :
+		return fail_target(t, X_NOUSER, *r->host != '\0' ? r->host :
 		    "it is refused here");
 	return set_target(t, table, r, pattern, addr, within);
-}
-
-/* Does an alias for all names leave none to be local? */
-static int
-names_all(const struct routes *table)
-{
-	const struct route *r = table->first;
-
-	while (r != NULL && !(r->name && strcmp(r->patterns[0], "*/") == 0))
-		r = r->next;
-	return r != NULL;
 }
 
 void
 route_list(const struct routes *table, void (*each)(unsigned long line,
     const char *channel, const char *host))
 {
-	int none = names_all(table);
 	const struct route *r;
+	int none = 0;	/* no name is local, as an alias has all names */
 
+	for (r = table->first; r != NULL; r = r->next)
+		none |= r->name && strcmp(r->patterns[0], "*/") == 0;
 	for (r = table->first; r != NULL; r = r->next)
 		if (r->channel != NULL && !(none && strcmp(r->host, "-") == 0 &&
 		    strcmp(r->channel, "local") == 0))

@@ -26,9 +26,9 @@ compare(const void *pa, const void *pb)
 	return na != nb ? na < nb ? -1 : 1 : strcmp(a->name, b->name);
 }
 
-/* One more: 0, or -1 when there is no memory. */
+/* Adds a file: 0, or -1 without memory. */
 static int
-add(struct scan *s, const char *path, const char *base, unsigned *size)
+add_file(struct scan *s, const char *path, const char *base, unsigned *size)
 {
 	struct stat st;
 
@@ -56,7 +56,7 @@ scan_read(struct scan *s, const char *po, const char *dir,
 		return errno == ENOENT && strcmp(dir, OFFICE_BULK) == 0 ? 0 :
 		    say_cannot("read", path);
 	while ((e = readdir(d)) != NULL)
-		if (fits(e->d_name) && add(s, path_in(po, "%s/%s", dir,
+		if (fits(e->d_name) && add_file(s, path_in(po, "%s/%s", dir,
 		    e->d_name), e->d_name, &size) < 0)
 			break;
 	closedir(d);

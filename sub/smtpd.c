@@ -37,16 +37,16 @@ static struct {
 	char	helo[DOMAIN_SIZE], peer[80];	/* peer "": no socket */
 	int	errors;
 	int	code;		/* exit code, of a batch */
-	int	over;		/* no more bytes, or QUIT */
+	int	over;		/* the session ends */
 	char	buf[8192];
-	size_t	pos, n;		/* of buf: [pos, n) is not yet read */
-	const char *fault;	/* of the command, or NULL */
+	size_t	pos, n;		/* bytes [pos, n) of buf are not read yet */
+	const char *fault;	/* reply to a damaged command, or NULL */
 	struct input data;	/* the message */
 } s;
 
 /* ---- replies --------------------------------------------------------- */
 
-/* A reply, "250 2.0.0 text"; of a batch, errors are printed. */
+/* Sends a reply, "250 2.0.0 text"; a batch prints errors instead. */
 static void LIKE_PRINTF(1, 2)
 reply(const char *f, ...)
 {
@@ -73,7 +73,7 @@ reply(const char *f, ...)
 /* ---- bytes ----------------------------------------------------------- */
 
 static int
-get(void)
+get_byte(void)
 {
 	int k;
 	long n;
@@ -101,13 +101,13 @@ get(void)
 
 /* Reads a command: 1, or 0 at the end. */
 static int
-get_line(char *line)
+read_command(char *line)
 {
 	size_t n = 0;
 	int c, last = 0;
 
 	s.fault = NULL;
-	while ((c = get()) != EOF && c != '\n') {
+	while ((c = get_byte()) != EOF && c != '\n') {
 		if (n + 1 == COMMAND_SIZE)
 			s.fault = "500 5.5.6 the line is too long";
 		else if (c == '\0' || last == '\r')
@@ -131,7 +131,7 @@ get_line(char *line)
 /* Cuts "FROM:<anna@x.org> SIZE=3" into the path, with its brackets, and the
  * rest: 0, or -1. */
 static int
-split(char *arg, const char *word, char **path, char **rest)
+split_path(char *arg, const char *word, char **path, char **rest)
 {
 	int quoted = 0, angle;
 	char *p = arg;
@@ -156,9 +156,9 @@ split(char *arg, const char *word, char **path, char **rest)
 	return 0;
 }
 
-/* Sees each "NAME=VALUE": NULL, or the reply to a wrong one. */
+/* Calls see for each "NAME=VALUE": NULL, or the reply to a wrong one. */
 static const char *
-parameters(char *p, const char *(*see)(const char *name, char *value))
+parse_parameters(char *p, const char *(*see)(const char *name, char *value))
 {
 	const char *why = NULL;
 	char *name, *value;
@@ -235,7 +235,7 @@ reset(void)
 
 /* Notes the name of the client: 1, or 0 after refusing it. */
 static int
-hello(const char *arg)
+set_helo(const char *arg)
 {
 	char *p;
 
@@ -254,14 +254,14 @@ hello(const char *arg)
 static void
 do_helo(char *arg)
 {
-	if (hello(arg))
+	if (set_helo(arg))
 		reply("250 %s", s.how->routes->domain);
 }
 
 static void
 do_ehlo(char *arg)
 {
-	if (!hello(arg) || s.how->batch)
+	if (!set_helo(arg) || s.how->batch)
 		return;
 	reply("250-%s", s.how->routes->domain);
 	reply("250-SIZE %lu", s.how->routes->most);
@@ -301,8 +301,8 @@ do_mail(char *arg)
 		return;
 	}
 	s.begun = 1;
-	if (split(arg, "FROM:", &path, &rest) == 0)
-		why = parameters(rest, mail_parameter);
+	if (split_path(arg, "FROM:", &path, &rest) == 0)
+		why = parse_parameters(rest, mail_parameter);
 	if (why == NULL && mail_set_sender(&s.m, path) == 0) {
 		reply("250 2.1.0 ok");
 		return;
@@ -312,26 +312,12 @@ do_mail(char *arg)
 	reset();
 }
 
-/* Adds the recipient, and says so. */
-static void
-add_rcpt(struct mail *m, const char *path)
-{
-	int code = mail_add_path(m, path, s.how->batch);
-
-	if (code == 0)
-		reply("250 2.1.5 ok");
-	else if (code == X_UNAVAILABLE || code == X_OSERR)
-		reply("452 4.5.3 %s", say_last());
-	else
-		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
-		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1", say_last());
-}
-
 static void
 do_rcpt(char *arg)
 {
 	const char *why = "501 5.5.4 write RCPT TO:<address>";
 	char *path, *rest;
+	int code;
 
 	if (!s.begun) {
 		reply("503 5.5.1 MAIL comes first");
@@ -339,12 +325,20 @@ do_rcpt(char *arg)
 	}
 	s.m.dsn[0] = '\0';
 	s.m.orcpt = 1;
-	if (split(arg, "TO:", &path, &rest) == 0)
-		why = parameters(rest, rcpt_parameter);
-	if (why != NULL)
+	if (split_path(arg, "TO:", &path, &rest) == 0)
+		why = parse_parameters(rest, rcpt_parameter);
+	if (why != NULL) {
 		reply("%s", why);
+		return;
+	}
+	code = mail_add_path(&s.m, path, s.how->batch);
+	if (code == 0)
+		reply("250 2.1.5 ok");
+	else if (code == X_UNAVAILABLE || code == X_OSERR)
+		reply("452 4.5.3 %s", say_last());
 	else
-		add_rcpt(&s.m, path);
+		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
+		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1", say_last());
 }
 
 static void
@@ -361,7 +355,7 @@ do_data(char *arg)
 	}
 	reply("354 end with a dot on a line of its own");
 	in_start(&s.data, stdin, 2);
-	s.data.next = get;
+	s.data.next = get_byte;
 	s.data.crlf = s.how->batch ? 1 : 2;
 	code = X_DATAERR;
 	if (s.begun && s.m.ndest > 0)
@@ -451,7 +445,7 @@ static const struct {
 };
 
 static void
-obey(char *line)
+run_command(char *line)
 {
 	size_t n = strcspn(line, " "), i;
 	char name[8];
@@ -486,8 +480,8 @@ smtpd(const struct smtpd *how)
 	}
 	if (!how->batch)
 		reply("220 %s ESMTP", how->routes->domain);
-	while (!s.over && get_line(line)) {
-		obey(line);
+	while (!s.over && read_command(line)) {
+		run_command(line);
 		if (s.errors >= ERRORS_MOST && !how->batch) {
 			reply("421 4.7.0 too many errors");
 			s.over = 1;

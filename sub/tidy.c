@@ -62,8 +62,8 @@ static const char *const areas[ROUTER] = {
 
 static struct seen {
 	unsigned long hash;
-	unsigned long since;	/* tidy.age when it was met; 0: a free place */
-	int	met;		/* by this round */
+	unsigned long since;	/* tidy.age when it was met; 0: free entry */
+	int	met;		/* this round has met the file */
 } table[AREAS][SEEN_MOST];
 
 static struct {
@@ -71,11 +71,11 @@ static struct {
 	unsigned long age;	/* seconds that count */
 	unsigned long up;	/* now.up at the last round */
 	int	area;
-	char	dir[PATH_SIZE];	/* that is read, below po */
-	long	postmanage;	/* seconds, 0: for ever */
+	char	dir[PATH_SIZE];	/* directory that is read, below po */
+	long	postmanage;	/* seconds to keep bounces; 0: for ever */
 	double	bounces;	/* bytes of double bounces on the disk */
-	unsigned long removed;	/* double bounces */
-	unsigned long waiting;	/* in the router's directories */
+	unsigned long removed;	/* double bounces removed */
+	unsigned long waiting;	/* files in directories of the router */
 } tidy;
 
 void
@@ -93,9 +93,10 @@ aside_make_path(char *to, const char *po, const char *base, const char *mark)
 
 /* ---- what the last round has left ------------------------------------ */
 
-/* Is a round due?  Reads the file; one that is damaged begins anew. */
+/* Reads the file of the last round, or begins anew if it is damaged: returns 1
+ * if a round is due. */
 static int
-is_due(const char *path)
+read_last_round(const char *path)
 {
 	unsigned long area, hash, since, passed, up = (unsigned long)now.up;
 	struct stat st;
@@ -128,7 +129,7 @@ is_due(const char *path)
 }
 
 static void
-print(FILE *f)
+print_round(FILE *f)
 {
 	const struct seen *v;
 	int i;
@@ -141,9 +142,9 @@ print(FILE *f)
 				    v->since);
 }
 
-/* Has the file been there for that time, unchanged? */
+/* Returns 1 if the file has been there, unchanged, for that time. */
 static int
-long_seen(const char *path, const struct stat *st, unsigned long seconds)
+is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 {
 	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
 	unsigned long hash;
@@ -167,8 +168,8 @@ long_seen(const char *path, const struct stat *st, unsigned long seconds)
 
 /* ---- files ----------------------------------------------------------- */
 
-/* The process that writes the file, from the name of the file; 0: the name has
- * another form. */
+/* Returns the process that writes the file, by the name of the file; 0: the
+ * name has another form. */
 static long
 writer_of(const char *s)
 {
@@ -184,9 +185,9 @@ writer_of(const char *s)
 	return n > 0 && s[n] == '\0' ? (long)pid : 0;
 }
 
-/* What the file takes on the disk, in bytes. */
+/* Returns the bytes that the file takes on the disk. */
 static double
-space(const char *path)
+disk_bytes(const char *path)
 {
 	struct stat st;
 
@@ -203,7 +204,7 @@ is_bounce(const char *entry)
 
 /* Removes the oldest double bounces until the others have so many bytes. */
 static void
-bound_bounces(unsigned long most)
+remove_oldest_bounces(unsigned long most)
 {
 	const char *path, *ctl;
 	double sum = 0;
@@ -215,7 +216,7 @@ bound_bounces(unsigned long most)
 	for (i = s.n, n = 0; i-- > 0; ) {
 		path = path_in(tidy.po, "postman/%s", s.v[i].name);
 		ctl = path_in(tidy.po, "postman/%s" CONTROL, s.v[i].name);
-		sum += space(path) + space(ctl);
+		sum += disk_bytes(path) + disk_bytes(ctl);
 		if (sum > (double)most && unlink(path) == 0) {
 			unlink(ctl);
 			n++;
@@ -227,10 +228,10 @@ bound_bounces(unsigned long most)
 		    "took more than %lu bytes (PARAMpostbytes): %u", most, n);
 }
 
-/* Has the double bounce been in postman/ for long enough?  Other files have
- * not.  A number or .control may follow the mark. */
+/* Returns 1 for a double bounce that has been in postman/ for long enough.  A
+ * number or .control may follow the mark. */
 static int
-bounce_is_old(const char *path)
+is_old_bounce(const char *path)
 {
 	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
 	unsigned long run, hour, age;
@@ -287,7 +288,7 @@ set_aside_both(const char *path, const char *name)
 }
 
 static void
-see(const char *entry)
+tidy_file(const char *entry)
 {
 	char path[PATH_SIZE];
 	const char *name = path + strlen(tidy.po) + 1;
@@ -303,31 +304,31 @@ see(const char *entry)
 	say_set_topic(name);
 	if (tidy.area == TRANSPORT) {
 		if (name_parse(entry + 1) != NULL &&
-		    long_seen(path, &st, DAY) && entry_is_abandoned(path, 1))
+		    is_seen_for(path, &st, DAY) && entry_is_abandoned(path, 1))
 			set_aside_both(path, entry + 1);
 	} else if (tidy.area == QUEUE) {
-		if (long_seen(path, &st, HOUR))
+		if (is_seen_for(path, &st, HOUR))
 			set_aside(path, entry);
 	} else if (tidy.area == POSTMAN) {
 		/* the message is counted, its control file is not */
 		if (strstr(entry, BOUNCE_MARK) != NULL)
-			tidy.bounces += space(path);
-		if (bounce_is_old(path) && unlink(path) == 0)
+			tidy.bounces += disk_bytes(path);
+		if (is_old_bounce(path) && unlink(path) == 0)
 			tidy.removed += strstr(entry, CONTROL) == NULL;
 	} else if (tidy.area == ROUTER) {
 		tidy.waiting += deferred_is_name(entry) &&
-		    long_seen(path, &st, HOUR);
+		    is_seen_for(path, &st, HOUR);
 	} else {
 		pid = writer_of(entry);
 		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
-		    long_seen(path, &st, HOUR) && unlink(path) == 0)
+		    is_seen_for(path, &st, HOUR) && unlink(path) == 0)
 			say("removed; its writer, process %ld, is gone", pid);
 	}
 }
 
 /* Reads the directory, if it is there. */
 static void
-see_all(int area, const char *dir, const char *below)
+tidy_dir(int area, const char *dir, const char *below)
 {
 	const char *path;
 	struct dirent *e;
@@ -345,7 +346,7 @@ see_all(int area, const char *dir, const char *below)
 	if (d == NULL)
 		say_cannot("read", path);
 	while (d != NULL && (e = readdir(d)) != NULL)
-		see(e->d_name);
+		tidy_file(e->d_name);
 	if (d != NULL)
 		closedir(d);
 }
@@ -361,25 +362,25 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	tidy.po = po;
 	tidy.postmanage = postmanage;
 	text_fmt(path, sizeof(path), "%s/.tidy", po);
-	if (!is_due(path))
+	if (!read_last_round(path))
 		return;
 	for (i = 0; i < ROUTER; i++)
-		see_all(i, areas[i], "");
+		tidy_dir(i, areas[i], "");
 	office_routers(&routers);
 	for (i = 0; i < routers.n; i++)
-		see_all(ROUTER, routers.v[i], "");
+		tidy_dir(ROUTER, routers.v[i], "");
 	for (i = 0; i < OFFICE_DIRS; i++)
-		see_all(QUEUE, "queue", office_dir(i));
+		tidy_dir(QUEUE, "queue", office_dir(i));
 	say_set_topic(NULL);
 	if (tidy.removed > 0)
 		say("double bounces removed from postman/, kept for %ld "
 		    "seconds: %lu", postmanage, tidy.removed);
 	if (postbytes > 0 && tidy.bounces > (double)postbytes)
-		bound_bounces(postbytes);
+		remove_oldest_bounces(postbytes);
 	if (tidy.waiting > 0)
 		say("files that have been in router/ for an hour, or in "
 		    "another directory of the router: %lu or more; does the "
 		    "router run?", tidy.waiting);
-	if (fd_replace(path, print) < 0)
+	if (fd_replace(path, print_round) < 0)
 		say_cannot("write", path);
 }
