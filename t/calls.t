@@ -175,10 +175,12 @@ round() {	# of submit -qT, at that second
 	MONO=$tmp/mono WALL=$tmp/wall "$top/t/clocksubmit" -qT -P "$po" \
 	    >"$tmp/round" 2>&1
 }
-# Is this line of the trace, an ERE, before the fault?
+# Is this line of the trace, an ERE, before the fault, or before that of the
+# second process?
 was_behind() {
-	awk -v re="$1" '/killed by SIGKILL|INJECTED/ { exit !met }
-	    $0 ~ re { met = 1 }' "$tmp/trace"
+	awk -v re="$1" '/killed by SIGKILL|INJECTED/ { behind = met }
+	    $0 ~ re { met = 1 }
+	    END { exit !behind }' "$tmp/trace"
 }
 # Where the first copy is whole; a kill behind that makes a second one.
 point() {
