@@ -114,16 +114,44 @@ is_exempt(const struct ctl *rc)
 	return 0;
 }
 
+/* ---- things with a name ---------------------------------------------- */
+
+/* The beginning of a struct that is found by its name. */
+struct named {
+	struct hlink link;
+	char	*name;		/* behind the struct */
+};
+
+/* The one with this name; a new one of this size if there is none and the size
+ * is not 0; or NULL. */
+static void *
+named_get(struct hash *h, const char *name, size_t size)
+{
+	unsigned hash = hash_text(name, 0);
+	struct named *n;
+	struct hlink *l;
+
+	for (l = hash_first(h, hash); l != NULL; l = hash_next(l)) {
+		n = OWNER(struct named, link, l);
+		if (strcmp(n->name, name) == 0)
+			return n;
+	}
+	if (size == 0 || (n = mem_get(size + strlen(name) + 1)) == NULL)
+		return NULL;
+	n->name = strcpy((char *)n + size, name);
+	hash_add(h, &n->link, hash);
+	return n;
+}
+
 /* ---- delays ----------------------------------------------------------- */
 
 /* late: what the last line on a delay says of the recipients with a channel and
  * host, if it is of the scheduler; or of one recipient. */
 struct late {
-	struct hlink link;	/* by its name */
+	struct named id;	/* channel/host; or the offset */
 	unsigned long at;	/* of that line */
 	unsigned long due;	/* warnings by now */
 	int	all;		/* also on recipients without NOTIFY */
-	char	name[1];	/* channel/host; or the offset */
 };
 
 static struct hash lates;	/* of the message */
@@ -134,25 +162,12 @@ static struct late *
 late_of(const struct ctl *rc, int alone, int add)
 {
 	char name[2 * WORD_MAX_];
-	struct hlink *l;
-	struct late *late;
-	unsigned hash;
 
 	if (alone)
 		text_fmt(name, sizeof(name), "%lu", report.nt.off);
 	else
 		text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
-	hash = hash_text(name, 0);
-	for (l = hash_first(&lates, hash); l != NULL; l = hash_next(l)) {
-		late = OWNER(struct late, link, l);
-		if (strcmp(late->name, name) == 0)
-			return late;
-	}
-	if (!add || (late = mem_get(sizeof(*late) + strlen(name))) == NULL)
-		return NULL;
-	strcpy(late->name, name);
-	hash_add(&lates, &late->link, hash);
-	return late;
+	return named_get(&lates, name, add ? sizeof(struct late) : 0);
 }
 
 /* Reads these lines; the last one on a channel and host counts.  0, or -1 with
@@ -188,7 +203,7 @@ forget_lates(void)
 	for (l = hash_each(&lates, NULL); l != NULL; l = next) {
 		next = hash_each(&lates, l);
 		hash_del(&lates, l);
-		free(OWNER(struct late, link, l));
+		free(OWNER(struct late, id.link, l));
 	}
 }
 
@@ -225,7 +240,8 @@ end_lates(void)
 		if (diag_set_delays(n, late->due) < 0)
 			return -1;
 	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
-		if (diag_set_tag(n, OWNER(struct late, link, l)->at, '+') < 0)
+		if (diag_set_tag(n, OWNER(struct late, id.link, l)->at,
+		    '+') < 0)
 			return -1;
 	return cannot_read(n) ? -1 : 0;
 }
@@ -527,29 +543,13 @@ send_dsn(unsigned n, const char *sender)
 /* A sender who got a DSN on a failure, and the messages that wait for his
  * pause to end. */
 struct pause {
-	struct hlink link;	/* by sender */
+	struct named id;	/* the sender */
 	double	until;		/* mono; the end of the pause */
 	char	(*names)[NAME_MAX_];	/* n of them, room for size */
 	unsigned n, size;
-	char	sender[1];
 };
 
 static struct hash senders;
-
-static struct pause *
-find_pause(const char *sender)
-{
-	struct hlink *l;
-	struct pause *t;
-
-	for (l = hash_first(&senders, hash_text(sender, 0)); l != NULL;
-	    l = hash_next(l)) {
-		t = OWNER(struct pause, link, l);
-		if (strcmp(t->sender, sender) == 0)
-			return t;
-	}
-	return NULL;
-}
 
 /* Frees entries whose pause is over. */
 static void
@@ -560,7 +560,7 @@ drop_old(void)
 
 	for (l = hash_each(&senders, NULL); l != NULL; l = next) {
 		next = hash_each(&senders, l);
-		t = OWNER(struct pause, link, l);
+		t = OWNER(struct pause, id.link, l);
 		if (t->until > now.mono)
 			continue;
 		hash_del(&senders, l);
@@ -577,11 +577,8 @@ begin_pause(struct pause *t, const char *sender)
 		return;
 	if (senders.n >= SENDERS_KEPT && t == NULL)
 		drop_old();
-	if (t == NULL && senders.n < SENDERS_KEPT &&
-	    (t = mem_get(sizeof(*t) + strlen(sender))) != NULL) {
-		strcpy(t->sender, sender);
-		hash_add(&senders, &t->link, hash_text(sender, 0));
-	}
+	if (t == NULL && senders.n < SENDERS_KEPT)
+		t = named_get(&senders, sender, sizeof(*t));
 	if (t != NULL) {
 		t->until = now.mono + (double)opt.pause;
 		t->n = 0;
@@ -741,7 +738,8 @@ find(char *sender, size_t size, long *wait)
 		return errno == ENOENT ? 0 : -1;
 	begin_walk();
 	while ((found = next_item(&report.nt, &it)) == FOUND_YES && !delays &&
-	    (w = paused(find_pause(report.origin.sender), names[0])) != 0)
+	    (w = paused(named_get(&senders, report.origin.sender, 0),
+	    names[0])) != 0)
 		if (*wait == 0 || w < *wait)
 			*wait = w;
 	if (cannot_read(&report.nt))
@@ -763,7 +761,7 @@ send_all(void)
 
 	while ((found = find(sender, sizeof(sender), &wait)) > 0) {
 		if (!delays)
-			t = find_pause(sender);
+			t = named_get(&senders, sender, 0);
 		sent = send_dsn(gather(t), sender);
 		if (sent < 0)
 			return -1;
