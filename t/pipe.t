@@ -198,7 +198,8 @@ export SECRET
 send "\"|env >$dir/env\"" "$uid"
 is 'a program sees nothing of our environment' \
     "$(sed 's/=.*//' "$dir/env" | grep -E -v '^(_|OLDPWD|SHLVL|PWD)$' |
-	grep -v '^TZ$' | sort | tr '\n' ' ')" 'HOME LOGNAME PATH SHELL USER '
+	grep -v '^TZ$' | sort | tr '\n' ' ')" \
+    'HOME LOGNAME MESSAGEID MSGSPOOLID PATH SENDER SHELL UID USER '
 if ! without NO_PWD; then
 	like 'a program sees its user in the environment' \
 	    "$(cat "$dir/env")" "^USER=$(id -un "$uid")\$"

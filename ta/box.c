@@ -91,9 +91,9 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 
 /* ---- waiting for locks ----------------------------------------------- */
 
-/* A short sleep: 1, or 0 when the time for waiting is over. */
+/* Sleeps for a short time: 1, or 0 when the time for waiting is over. */
 static int
-nap(struct mail *m)
+nap_for_lock(struct mail *m)
 {
 	double began;
 
@@ -121,7 +121,7 @@ is_gone(long pid)
 	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Is a box.lock on which nobody has an fcntl lock stale? */
+/* Returns 1 if box.lock, on which nobody has an fcntl lock, is stale. */
 static int
 is_stale(int fd, const struct stat *st)
 {
@@ -148,7 +148,7 @@ is_stale(int fd, const struct stat *st)
 	    (len > 0 && !here) || is_gone(pid));
 }
 
-/* 1 if it was stale and is removed, or 0. */
+/* Removes box.lock if it is stale: 1, else 0. */
 static int
 remove_stale(const char *lock)
 {
@@ -164,8 +164,7 @@ remove_stale(const char *lock)
 	return removed;
 }
 
-/* Has the name of this file, open as fd, gone to another file, or is it gone?
- * */
+/* Returns 1 if the file open as fd does not have this name any more. */
 static int
 is_replaced(int fd, const char *path)
 {
@@ -216,7 +215,7 @@ dot_lock(struct mail *m)
 			return box_failed(m, "make", m->lock, errno);
 		if (remove_stale(m->lock) && ++removed == 1)
 			continue;	/* there may be no time for a nap */
-		if (!nap(m))
+		if (!nap_for_lock(m))
 			return box_refuse(m, "is locked by another program");
 	}
 	m->locked = 1;
@@ -240,7 +239,8 @@ box_unlock(struct mail *m)
  * have the locks, as mail behind the message may then be another program's.
  * Without the agent nobody tags the recipient, so -1 to BEGUN is the end. */
 static int
-report(struct mail *m, int state, const struct stat *box, const char *part)
+send_outcome(struct mail *m, int state, const struct stat *box,
+    const char *part)
 {
 	struct outcome o;
 
@@ -259,7 +259,7 @@ report(struct mail *m, int state, const struct stat *box, const char *part)
 
 /* ---- how much a box may have ------------------------------------------- */
 
-/* Is there no room for n bytes more? */
+/* Returns 1 if the box has no room for n more bytes. */
 static int
 is_full(const struct mail *m, off_t n)
 {
@@ -275,9 +275,9 @@ refuse_full(struct mail *m)
 	return defer(m, "4.2.2");
 }
 
-/* The bytes of all files in one part of a Maildir. */
+/* Returns the bytes of all files in one directory of a Maildir. */
 static off_t
-bytes_in(const struct mail *m, const char *part)
+sum_bytes(const struct mail *m, const char *part)
 {
 	char path[PATH_SIZE + 300];
 	struct dirent *d;
@@ -300,7 +300,7 @@ bytes_in(const struct mail *m, const char *part)
 /* ---- writing the message --------------------------------------------- */
 
 static void
-flush(struct mail *m)
+flush_buf(struct mail *m)
 {
 	if (m->error == 0 && is_full(m, (off_t)m->used)) {
 		m->full = 1;
@@ -320,7 +320,7 @@ put(struct mail *m, const char *s, size_t n)
 
 	for (; n > 0; s += k, n -= k) {
 		if (m->used == sizeof(m->buf))
-			flush(m);
+			flush_buf(m);
 		k = sizeof(m->buf) - m->used;
 		k = k < n ? k : n;
 		memcpy(m->buf + m->used, s, k);
@@ -347,8 +347,8 @@ put_plain(void *mail, const char *s, size_t n)
 static const char from_word[] = "From ";
 
 /* A line ">*From " gets one more '>', so that a reader can undo it.  The '>'
- * may stand anywhere before the word; so only the word itself is held back
- * until it is complete.  The rest of a line is put at once. */
+ * may stand anywhere before the word; so only the word itself waits until it is
+ * complete.  The rest of a line is put at once. */
 static int
 put_quoted(void *mail, const char *s, size_t n)
 {
@@ -375,8 +375,8 @@ put_quoted(void *mail, const char *s, size_t n)
 	return m->error;
 }
 
-/* "From sender Sat Nov 21 06:38:42 2026".  Readers split it at blanks, and some
- * stop at a byte that is not ASCII. */
+/* Adds "From sender Sat Nov 21 06:38:42 2026".  Readers split the line at
+ * blanks, and some stop at a byte that is not ASCII. */
 static void
 add_separator(struct text *t, const char *sender)
 {
@@ -416,7 +416,7 @@ put_head(struct mail *m, int separator)
 /* ---- mbox ------------------------------------------------------------ */
 
 static int
-check_box(struct mail *m, const struct stat *st)
+reject_box(struct mail *m, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
 		return box_refuse(m, "is no regular file");
@@ -443,9 +443,9 @@ sync_parent(const char *path)
 	return dir_sync(dir) < 0 ? -1 : 0;
 }
 
-/* Gives a box, open as fd, to its user, and closes it: 0 or -1. */
+/* Gives a box, open as fd, to its user, and closes fd: 0 or -1. */
 static int
-give_box(struct mail *m, int fd)
+chown_and_close(struct mail *m, int fd)
 {
 	int bad = geteuid() != m->user->uid &&
 	    fchown(fd, m->user->uid, m->user->gid) < 0 ?
@@ -455,7 +455,8 @@ give_box(struct mail *m, int fd)
 	return bad;
 }
 
-/* Makes an empty box and gives it to its user: 0 also when it is there. */
+/* Makes an empty box, unless there is one, and gives it to its user: 0 or -1.
+ */
 static int
 make_box(struct mail *m)
 {
@@ -468,14 +469,14 @@ make_box(struct mail *m)
 	if (fd < 0)
 		return errno == EEXIST ? 0 :
 		    box_failed(m, "make", m->box, errno);
-	if (give_box(m, fd) == 0)
+	if (chown_and_close(m, fd) == 0)
 		return 0;
 	unlink(m->box);
 	return -1;
 }
 
-/* An empty box of root's: a process of ours that made it was killed before it
- * gave it away. */
+/* Returns 1 for an empty box of root, which a killed process of ours has made
+ * and not given to its user. */
 static int
 is_ungiven(const struct mail *m, const struct stat *st)
 {
@@ -485,22 +486,21 @@ is_ungiven(const struct mail *m, const struct stat *st)
 }
 
 static int
-mend_box(struct mail *m)
+give_ungiven_box(struct mail *m)
 {
 	struct stat st;
 	int fd = fd_plain(m->box, O_RDWR, &st);
 
 	if (fd < 0)
-		return 0;	/* who writes to it says why */
+		return 0;	/* the delivery reports why */
 	if (!is_ungiven(m, &st))
 		return close(fd), 0;
 	lib_note("%s, empty and root's, is given to %s", m->box,
 	    m->user->name);
-	return give_box(m, fd);
+	return chown_and_close(m, fd);
 }
 
-/* Opens the box, which is made if missing, and checks the open file: 0, or -1.
- * */
+/* Opens the box, made if missing, and checks the open file: 0 or -1. */
 static int
 open_box(struct mail *m)
 {
@@ -514,11 +514,11 @@ open_box(struct mail *m)
 		m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
 	}
 	err = errno;
-	if (m->fd < 0 && lstat(m->box, &st) == 0 && check_box(m, &st) < 0)
+	if (m->fd < 0 && lstat(m->box, &st) == 0 && reject_box(m, &st) < 0)
 		return -1;
 	if (m->fd < 0)
 		return box_failed(m, "open", m->box, err);
-	if (check_box(m, &st) == 0)
+	if (reject_box(m, &st) == 0)
 		return 0;
 	close(m->fd);
 	return -1;
@@ -538,8 +538,8 @@ open_locked(struct mail *m)
 		while (fd_lock(m->fd) < 0) {
 			if (errno != EACCES && errno != EAGAIN &&
 			    errno != EINTR && m->locked)
-				break;	/* a file system without such locks */
-			if (!nap(m)) {
+				break;	/* no fcntl locks here */
+			if (!nap_for_lock(m)) {
 				close(m->fd);
 				return box_refuse(m, "is in use");
 			}
@@ -554,7 +554,7 @@ open_locked(struct mail *m)
 
 /* Adds the empty line that the last message may lack. */
 static void
-put_gap(struct mail *m)
+put_separator_line(struct mail *m)
 {
 	char tail[2];
 	off_t at = m->before > 2 ? m->before - 2 : 0;
@@ -588,9 +588,9 @@ cut_back(struct mail *m)
 #endif
 }
 
-/* The end of writing to path: 0, or -1 and the reason. */
+/* Returns 0 if the message was written to path, or -1 with the outcome. */
 static int
-judge(struct mail *m, const char *path, int unread)
+get_result(struct mail *m, const char *path, int unread)
 {
 	if (m->full)
 		return refuse_full(m);
@@ -601,7 +601,7 @@ judge(struct mail *m, const char *path, int unread)
 }
 
 static int
-append(struct mail *m)
+append_message(struct mail *m)
 {
 	struct stat st;
 	size_t n;
@@ -612,20 +612,20 @@ append(struct mail *m)
 	m->before = st.st_size;
 	if (is_full(m, m->job->size - (off_t)m->job->body))
 		return refuse_full(m);
-	if (report(m, BEGUN, &st, "") < 0)
+	if (send_outcome(m, BEGUN, &st, "") < 0)
 		return box_failed(m, "report", m->box, errno);
-	put_gap(m);
+	put_separator_line(m);
 	put_head(m, 1);
 	m->at = 0;
 	unread = lib_message(m->job, m->rcpt, put_quoted, m) < 0;
 	put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
 	put_text(m, m->last == '\n' ? "\n" : "\n\n");
-	flush(m);
+	flush_buf(m);
 	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
 	    (m->before == 0 && sync_parent(m->box) < 0)))
 		m->error = errno;
-	if (judge(m, m->box, unread) == 0) {
-		report(m, THERE, NULL, "");
+	if (get_result(m, m->box, unread) == 0) {
+		send_outcome(m, THERE, NULL, "");
 		return 0;
 	}
 	n = strlen(m->end->text);
@@ -636,23 +636,24 @@ append(struct mail *m)
 }
 
 static int
-to_mbox(struct mail *m)
+deliver_to_mbox(struct mail *m)
 {
 	int ended = -1, by_root = m->locked;
 
 	if (!by_root && dot_lock(m) < 0)
 		return -1;
 	if (open_locked(m) == 0) {
-		ended = append(m);
-		close(m->fd);	/* it is synced: a failure means nothing */
+		ended = append_message(m);
+		close(m->fd);	/* the box is synced already */
 	}
 	if (!by_root)
 		box_unlock(m);
 	return ended;
 }
 
-/* Is all behind m->before ours?  A message of ours has one line that begins
- * with "From "; a second one means that another program has appended mail. */
+/* Returns 1 if only our message is behind m->before.  It has one line that
+ * begins with "From "; a second one means that another program has appended
+ * mail. */
 static int
 is_all_ours(struct mail *m)
 {
@@ -718,7 +719,8 @@ make_dir(struct mail *m, const char *path)
 	return 0;
 }
 
-/* A name that no other delivery has: time, process, count, machine. */
+/* Makes names that no other delivery has, from time, process, count, machine.
+ */
 static void
 unique_name(struct mail *m, char *tmp, char *new, size_t size)
 {
@@ -737,29 +739,29 @@ unique_name(struct mail *m, char *tmp, char *new, size_t size)
 }
 
 static int
-write_new(struct mail *m, const char *tmp)
+write_tmp(struct mail *m, const char *tmp)
 {
 	int unread;
 
 	if (m->limit > 0)
-		m->before = bytes_in(m, "new") + bytes_in(m, "cur");
+		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
 	if (is_full(m, m->job->size - (off_t)m->job->body))
 		return refuse_full(m);
-	m->fd = report(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
+	m->fd = send_outcome(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
 	    open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
 	put_head(m, 0);
 	unread = lib_message(m->job, m->rcpt, put_plain, m) < 0;
-	flush(m);
+	flush_buf(m);
 	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)
 		m->error = errno;
-	close(m->fd);		/* it is synced: a failure means nothing */
-	return judge(m, tmp, unread);
+	close(m->fd);		/* the file is synced already */
+	return get_result(m, tmp, unread);
 }
 
 static int
-to_maildir(struct mail *m)
+deliver_to_maildir(struct mail *m)
 {
 	static const char *const part[] = { "", "tmp", "new", "cur" };
 	char tmp[PATH_SIZE + 300], new[PATH_SIZE + 300];
@@ -771,8 +773,8 @@ to_maildir(struct mail *m)
 			return -1;
 	}
 	unique_name(m, tmp, new, sizeof(tmp));
-	i = write_new(m, tmp);
-	/* some file systems have no links; there a rename must do */
+	i = write_tmp(m, tmp);
+	/* a file system without links gets a rename */
 	if (i == 0 && link(tmp, new) < 0 &&
 	    (errno == EEXIST || rename(tmp, new) < 0))
 		i = box_failed(m, "make", new, errno);
@@ -782,14 +784,14 @@ to_maildir(struct mail *m)
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
 	if (dir_sync(tmp) < 0) {
 		box_failed(m, "sync", tmp, errno);
-		unlink(new);	/* or each try would add one */
+		unlink(new);	/* so that the next try adds no second one */
 		return -1;
 	}
-	report(m, THERE, NULL, "");
+	send_outcome(m, THERE, NULL, "");
 	return 0;
 }
 
-/* It may be in new/ and not be synced there. */
+/* The file may be in new/, without its name synced. */
 static int
 undo_maildir(struct mail *m)
 {
@@ -816,7 +818,7 @@ is_maildir(const struct mail *m)
 int
 box_deliver(struct mail *m)
 {
-	return is_maildir(m) ? to_maildir(m) : to_mbox(m);
+	return is_maildir(m) ? deliver_to_maildir(m) : deliver_to_mbox(m);
 }
 
 int
@@ -834,5 +836,5 @@ box_prepare(struct mail *m)
 		return -1;
 	if (lstat(m->box, &st) < 0)
 		return errno == ENOENT ? make_box(m) : 0;
-	return is_ungiven(m, &st) ? mend_box(m) : 0;
+	return is_ungiven(m, &st) ? give_ungiven_box(m) : 0;
 }

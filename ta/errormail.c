@@ -73,7 +73,7 @@ kind_of(const char *word)
 	return k;
 }
 
-/* Without a NOTIFY list, reports of failures are wanted. */
+/* Returns 1 if NOTIFY is missing or has FAILURE. */
 static int
 wants_report(const struct lib_rcpt *r)
 {

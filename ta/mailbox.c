@@ -53,33 +53,34 @@
 static struct {
 	const char *dir;	/* the mail directory */
 	const char *form;
-	int	names;		/* -n: do not look users up */
-	int	as_root;	/* -0: files and programs in root's name too */
-	long	wait;		/* seconds for all locks of a job */
-	long	limit;		/* seconds for a program */
+	int	names;		/* -n: names are not those of users */
+	int	as_root;	/* -0: files and programs of root are allowed */
+	long	wait;		/* seconds of waiting for all locks of a job */
+	long	limit;		/* seconds of a program */
 	unsigned long size;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
-#define UNDO_LIMIT	10.0	/* seconds to take half a message back */
+#define UNDO_LIMIT	10.0	/* seconds to remove a part of a message */
 
 /* ---- users ----------------------------------------------------------- */
 
-/* Fit for one component of a path, whatever is done with it. */
+/* Returns 1 if the name can be a component of any path. */
 static int
-safe_name(const char *s)
+is_safe_name(const char *s)
 {
 	size_t n = strlen(s);
 
 	if (*s == '.' || *s == '-' || *s == '\0' ||
-	    (n > 5 && strcmp(s + n - 5, ".lock") == 0))	/* another's lock */
+	    (n > 5 && strcmp(s + n - 5, ".lock") == 0))	/* lock of a box */
 		return 0;
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
 
-/* 1 found, 0 not, -1 nobody knows at the moment. */
+/* Sets ids, name and home of the user u->name: 1, or 0 if there is no such
+ * user, -1 if that is not known now. */
 static int
-look_up(struct user *u)
+set_user(struct user *u)
 {
 #ifdef NO_PWD
 	const char *end;
@@ -95,13 +96,14 @@ look_up(struct user *u)
 		return errno != 0 ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
-	if (safe_name(pw->pw_name))
+	if (is_safe_name(pw->pw_name))
 		text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name);
 	return text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) == 0;
 #endif
 }
 
-/* The name as it is, in lower case, and both without what follows a '+'. */
+/* Does the same for the name as it is, in lower case, and both without a '+'
+ * and the rest. */
 static int
 find_user(struct user *u)
 {
@@ -116,14 +118,14 @@ find_user(struct user *u)
 			u->name[plus] = '\0';
 		if (i & 1)
 			text_lower(u->name);
-		if (safe_name(u->name))
-			found = look_up(u);
+		if (is_safe_name(u->name))
+			found = set_user(u);
 	}
 	return found;
 }
 
-/* Finds the user with this uid, for files and programs: 1, or 0 if there is
- * none, -1 if that is unknown now.  A negative or too large number could turn
+/* Sets the user with this uid, for files and programs: 1, or 0 if there is
+ * none, -1 if that is not known now.  A negative or too large number could turn
  * into another uid, such as 0; 65534 and 65535 are nobody everywhere. */
 static int
 find_uid(struct user *u, long uid)
@@ -143,7 +145,7 @@ find_uid(struct user *u, long uid)
 	u->gid = (gid_t)uid;
 #else
 	strcpy(u->name, "nobody");
-	found = look_up(u);
+	found = set_user(u);
 	if (found < 0 || (found && u->uid == (uid_t)uid))
 		return found < 0 ? -1 : 0;
 	pw = user_find(NULL, uid);
@@ -158,16 +160,18 @@ find_uid(struct user *u, long uid)
 	return 1;
 }
 
-/* The usual way to want no mail; nothing is done for it in anybody's name. */
+/* Returns 1 for the file that users name to get no mail; nobody opens it. */
 static int
 is_null(const char *word)
 {
 	return strcmp(word, "/dev/null") == 0;
 }
 
-/* A file or a program: in whose name?  0, or -1 with the outcome. */
+/* Sets the user who writes a file or runs a program: 0, or -1 with the outcome.
+ */
 static int
-privilege(struct user *u, long uid, const char *word, struct outcome *end)
+set_privileged_user(struct user *u, long uid, const char *word,
+    struct outcome *end)
 {
 	int found = find_uid(u, uid);
 
@@ -190,9 +194,9 @@ privilege(struct user *u, long uid, const char *word, struct outcome *end)
 	return 0;
 }
 
-/* Whose box is it?  0, or -1 with the outcome. */
+/* Sets the owner of the box: 0, or -1 with the outcome. */
 static int
-recipient(const char *word, struct user *u, struct outcome *end)
+set_box_user(const char *word, struct user *u, struct outcome *end)
 {
 	size_t n = strlen(word);
 	int found;
@@ -203,7 +207,7 @@ recipient(const char *word, struct user *u, struct outcome *end)
 	if (found && opt.names) {
 		n -= n > 0 && u->name[n - 1] == '/';
 		u->name[n] = '\0';
-		found = safe_name(u->name);
+		found = is_safe_name(u->name);
 		if (word[n] == '/')
 			strcat(u->name, "/");
 	} else if (found) {
@@ -216,8 +220,8 @@ recipient(const char *word, struct user *u, struct outcome *end)
 	    "there is no such user here");
 }
 
-/* The '@' before the host in a recipient; NULL if there is none, or if it is
- * part of a path, a command or a quoted name. */
+/* Returns the '@' before the host in a recipient.  NULL: there is none outside
+ * a path, a command or a quoted name. */
 static const char *
 host_of(const char *word)
 {
@@ -232,11 +236,11 @@ host_of(const char *word)
 	    at : NULL;
 }
 
-/* Writes the recipient without its host, without quotes around it, and without
- * the backslash that stops alias lookup.  Returns 1 if it had no host, as only
- * then it may be a file or a program. */
+/* Adds the recipient without its host, without quotes around it, and without
+ * the backslash that stops alias lookup.  Returns 1 if the recipient has no
+ * host; it may then be a file or a program. */
 static int
-unquote(const char *word, struct text *t)
+copy_local_part(const char *word, struct text *t)
 {
 	const char *at, *end;
 	int quoted;
@@ -256,15 +260,16 @@ unquote(const char *word, struct text *t)
 
 /* ---- where the box is ------------------------------------------------ */
 
-/* Only the administrator can have put anything into this path. */
+/* Returns 1 if only the administrator can change names in the path of a box. */
 static int
-in_spool(void)
+is_path_of_admin(void)
 {
 	return strchr(opt.form, '/') == NULL && strstr(opt.form, "%h") == NULL;
 }
 
+/* Sets the path of the box from the form: 0, or -1 with the outcome. */
 static int
-locate(struct mail *m)
+make_path(struct mail *m)
 {
 	struct text t;
 	const char *f = opt.form;
@@ -287,9 +292,9 @@ locate(struct mail *m)
 
 /* ---- privilege ------------------------------------------------------- */
 
-/* The child's whole life. */
+/* Runs act in the child as the user, reports the outcome, and exits. */
 static void
-act_as(struct mail *m, int (*act)(struct mail *))
+run_as_user(struct mail *m, int (*act)(struct mail *))
 {
 	if (fd_null() < 0)	/* not the scheduler's pipes */
 		box_failed(m, "open", "/dev/null", errno);
@@ -308,16 +313,15 @@ act_as(struct mail *m, int (*act)(struct mail *))
 /* child: the process that delivers. */
 struct child {
 	pid_t	pid;		/* 0: it was waited for */
-	int	fd;		/* its reports */
-	const char *bad;	/* how it ended, NULL: well */
-	struct outcome end;	/* what it reported last */
+	int	fd;		/* pipe with its reports */
+	const char *bad;	/* what went wrong, or NULL */
+	struct outcome end;	/* its last report */
 };
 
-/* Checks a child that reports nothing, as its user can stop it, or have files
- * that hang, and other users' mail must not wait for that: 0 if it is of no
- * more use. */
+/* Returns 1 if a child that reports nothing may go on: its user can stop it, or
+ * have files that hang, and other users' mail must not wait for that. */
 static int
-check_child(struct child *c, double until)
+is_child_alive(struct child *c, double until)
 {
 	int status;
 
@@ -328,14 +332,14 @@ check_child(struct child *c, double until)
 		if (WIFSTOPPED(status))
 			c->bad = "the delivery was stopped";
 		else
-			c->pid = 0;	/* its last words may be there */
+			c->pid = 0;	/* a report may be in the pipe */
 	}
 	return c->bad == NULL;
 }
 
-/* The child is the user's: none of its words is believed to be well formed. */
+/* Bounds the texts of a report, as the child belongs to the user. */
 static void
-check_outcome(struct outcome *end)
+clean_outcome(struct outcome *end)
 {
 	end->status[sizeof(end->status) - 1] = '\0';
 	end->text[sizeof(end->text) - 1] = '\0';
@@ -343,7 +347,7 @@ check_outcome(struct outcome *end)
 		strcpy(end->status, "4.2.0");
 }
 
-/* Reads its reports until it is over. */
+/* Reads the reports of the child until the last one. */
 static void
 read_outcome(struct child *c, double until)
 {
@@ -353,7 +357,7 @@ read_outcome(struct child *c, double until)
 
 	for (;;) {
 		n = fd_wait(c->fd, 0, 0.1);
-		if (n <= 0 && c->pid != 0 && !check_child(c, until))
+		if (n <= 0 && c->pid != 0 && !is_child_alive(c, until))
 			return;
 		if (n <= 0)
 			continue;
@@ -365,7 +369,7 @@ read_outcome(struct child *c, double until)
 			c->bad = "the delivering process died";
 		if (have == sizeof(buf)) {
 			memcpy(end, buf, have);
-			check_outcome(&c->end);
+			clean_outcome(&c->end);
 			have = 0;
 		}
 		if (n <= 0 || (have == 0 && c->end.state == OVER))
@@ -373,10 +377,10 @@ read_outcome(struct child *c, double until)
 	}
 }
 
-/* Runs act in a child that becomes the user, for at most so many seconds, 0: no
- * limit.  The result is in *c: 0, or -1 if there is no child. */
+/* Runs act in a child that becomes the user, for at most so many seconds (0: no
+ * limit), and sets *c: 0, or -1 if there is no child. */
 static int
-in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
+run_in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
     double seconds)
 {
 	int report[2];
@@ -388,7 +392,7 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 	if (c->pid == 0) {
 		close(report[0]);
 		m->report = report[1];
-		act_as(m, act);
+		run_as_user(m, act);
 	}
 	close(report[1]);
 	if (c->pid < 0) {
@@ -401,7 +405,7 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 	close(c->fd);
 	if (c->pid == 0)
 		return 0;
-	kill(c->pid, SIGKILL);	/* or one that is stopped now would stay */
+	kill(c->pid, SIGKILL);	/* waitpid would wait for a stopped one */
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return 0;
@@ -410,35 +414,35 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 /* Removes a part of a message that may be in the box.  A child does it as the
  * user, too, since root would have to trust the user's directories. */
 static void
-undo(struct mail *m, const struct outcome *begun)
+undo_in_child(struct mail *m, const struct outcome *begun)
 {
 	double left = m->left;
 	struct child c;
 
 	*m->end = *begun;
-	m->end->code = X_TEMPFAIL;	/* unless box_undo comes to its end */
+	m->end->code = X_TEMPFAIL;	/* box_undo may not come to its end */
 	m->left = UNDO_LIMIT / 2;
-	if (in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
+	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
 	    c.end.code != 0)
 		lib_note("%s may have a part of a message", m->box);
 	m->left = left;
 }
 
-/* ---- who has made a job wait ------------------------------------------ */
+/* ---- users who made a job wait ---------------------------------------- */
 
-#define SLOW_USERS	64	/* as many are remembered */
-#define SLOW_LEAST	60.0	/* seconds for which one is, at least ... */
-#define SLOW_TIMES	10.0	/* ... or so many times what he has cost */
+#define SLOW_USERS	64	/* entries for slow users */
+#define SLOW_LEAST	60.0	/* seconds of an entry, at least */
+#define SLOW_TIMES	10.0	/* seconds of an entry per second of waiting */
 
 static struct slow {
 	unsigned long key;
 	double	until;		/* mono */
-	int	hung;		/* his delivery was stopped, or too late */
+	int	hung;		/* a delivery was stopped or took too long */
 } slow[SLOW_USERS];
 
-/* All that runs as one user counts together; without users, each box. */
+/* Returns the entry of the user, or of the box if there are no users. */
 static struct slow *
-slow_of(const struct mail *m, unsigned long *key)
+slow_entry(const struct mail *m, unsigned long *key)
 {
 	*key = opt.names ? hash_text(m->box, 0) : (unsigned long)m->user->uid;
 	return &slow[*key % SLOW_USERS];
@@ -447,15 +451,15 @@ slow_of(const struct mail *m, unsigned long *key)
 /*
  * The scheduler gives a job for one box to one agent at a time.  Jobs for
  * several boxes come one after another, and a user in all of them could have
- * each wait for him.  So there he gets no time in which others would wait: a
- * lock is tried once, and what has hung is not tried.  0, or -1 with the
+ * each wait for him.  So a slow user gets no time in such jobs: a lock is tried
+ * once, and after a delivery that hung there is no try.  0, or -1 with the
  * outcome.
  */
 static int
 spare_others(struct mail *m)
 {
 	unsigned long key;
-	const struct slow *s = slow_of(m, &key);
+	const struct slow *s = slow_entry(m, &key);
 
 	clock_read();
 	if (m->job->rcpts->next == NULL || s->key != key ||
@@ -468,12 +472,12 @@ spare_others(struct mail *m)
 	    "this one is for others, too, and did not wait for it");
 }
 
-/* It was deferred after so many seconds. */
+/* Records a delivery that was deferred after so many seconds. */
 static void
-remember(const struct mail *m, double cost)
+record_delay(const struct mail *m, double cost)
 {
 	unsigned long key;
-	struct slow *s = slow_of(m, &key);
+	struct slow *s = slow_entry(m, &key);
 
 	clock_read();
 	if (m->end->code != X_TEMPFAIL || (cost <= 0 && !m->hung))
@@ -492,7 +496,7 @@ deliver_in_child(struct mail *m)
 
 	clock_read();
 	began = now.mono;
-	if (in_child(&c, m, box_deliver, opt.limit > 0 ?
+	if (run_in_child(&c, m, box_deliver, opt.limit > 0 ?
 	    m->left + (double)opt.limit : 0) < 0)
 		return -1;
 	if (c.bad == NULL) {
@@ -506,9 +510,9 @@ deliver_in_child(struct mail *m)
 	if (c.end.state == THERE)
 		return 0;
 	if (c.end.state == BEGUN)
-		undo(m, &c.end);
+		undo_in_child(m, &c.end);
 	m->hung = 1;
-	/* not the system's fault: his next mail can wait as well */
+	/* a status of the mailbox, so that only mail for it waits */
 	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
 }
 
@@ -526,7 +530,7 @@ become_owner(void *mail)
 	return chdir(m->user->home) < 0 ? chdir("/") : 0;
 }
 
-/* The message as programs expect it, with a "From " line. */
+/* Passes the message with a "From " line, which programs expect. */
 static int
 put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 {
@@ -541,7 +545,7 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* What the command knows of the world: as from ZMailer's mailbox. */
+/* The environment of a program, as that of ZMailer's mailbox. */
 struct world {
 	char	*vector[24];
 	int	n;
@@ -549,10 +553,10 @@ struct world {
 	char	mem[HEAD_SIZE + 4 * PATH_SIZE];
 };
 
-/* Adds NAME=value, of so many bytes at most; no value with a control byte, as
- * the program may take a newline for the end of the value. */
+/* Adds NAME=value, with most bytes of the value.  A value with a control byte
+ * is left out, as the program may take a newline for the end of the value. */
 static void
-put_var(struct world *w, const char *name, const char *value, size_t most)
+add_variable(struct world *w, const char *name, const char *value, size_t most)
 {
 	size_t i, n = 0;
 
@@ -570,9 +574,9 @@ put_var(struct world *w, const char *name, const char *value, size_t most)
 		w->vector[w->n++] = w->mem + i;
 }
 
-/* The words of the N line, as they are. */
+/* Adds the words of the N line, unchanged. */
 static void
-put_dsn(struct world *w, const char *s)
+add_dsn_variables(struct world *w, const char *s)
 {
 	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
 	    "INFROM" };
@@ -583,7 +587,8 @@ put_dsn(struct world *w, const char *s)
 		n = strcspn(s, " \t");
 		for (i = 0; i < 4; i++)
 			if (ctl_is_word(s, strcspn(s, "= \t"), names[i]))
-				put_var(w, names[i], s + strlen(names[i]) + 1,
+				add_variable(w, names[i],
+				    s + strlen(names[i]) + 1,
 				    n - strlen(names[i]) - 1);
 	}
 }
@@ -602,26 +607,26 @@ environment(struct world *w, const struct mail *m)
 	memset(w->vector, 0, sizeof(w->vector));
 	w->n = 0;
 	text_init(&w->t, w->mem, sizeof(w->mem));
-	put_var(w, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
-	put_var(w, "SHELL", "/bin/sh", all);
-	put_var(w, "HOME", u->home, all);
-	put_var(w, "USER", u->name, all);
-	put_var(w, "LOGNAME", u->name, all);
+	add_variable(w, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
+	add_variable(w, "SHELL", "/bin/sh", all);
+	add_variable(w, "HOME", u->home, all);
+	add_variable(w, "USER", u->name, all);
+	add_variable(w, "LOGNAME", u->name, all);
 	text_fmt(number, sizeof(number), "%ld", (long)u->uid);
-	put_var(w, "UID", number, all);
+	add_variable(w, "UID", number, all);
 	for (i = 0; i < 4; i++)
-		put_var(w, ours[i], getenv(ours[i]), all);
-	put_var(w, "SENDER", *from == '\0' ? "<>" : from, all);
-	put_var(w, "ENVID", m->job->envid, all);
-	put_dsn(w, m->rcpt->dsn);
-	put_var(w, "MESSAGEID", name_base(m->job->name), all);
+		add_variable(w, ours[i], getenv(ours[i]), all);
+	add_variable(w, "SENDER", *from == '\0' ? "<>" : from, all);
+	add_variable(w, "ENVID", m->job->envid, all);
+	add_dsn_variables(w, m->rcpt->dsn);
+	add_variable(w, "MESSAGEID", name_base(m->job->name), all);
 	if (spool_id(m->job->name, NULL, NULL, number, sizeof(number)) == 0)
-		put_var(w, "MSGSPOOLID", number, all);
+		add_variable(w, "MSGSPOOLID", number, all);
 	return w->vector;
 }
 
 static int
-to_program(struct mail *m, char *command)
+deliver_to_program(struct mail *m, char *command)
 {
 	static char sh[] = "sh", minus_c[] = "-c";
 	char text[sizeof(m->end->text)], *argv[4];
@@ -647,43 +652,43 @@ to_program(struct mail *m, char *command)
 	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
-		v.status = "4.2.0";	/* this user's next mail can wait */
+		v.status = "4.2.0";	/* so that only mail for it waits */
 	box_over(m->end, v.code, v.status, v.text);
 	return v.code == 0 ? 0 : -1;
 }
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* In the name of the privilege: into a file, or to a program. */
+/* Delivers into a file or to a program, as the user of the privilege. */
 static int
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
-	if (privilege(u, m->rcpt->priv, word, m->end) < 0)
+	if (set_privileged_user(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
 	if (is_null(word))
 		return 0;
 	if (spare_others(m) < 0)
 		return -1;
 	if (*word == '|')
-		return to_program(m, word + 1);
+		return deliver_to_program(m, word + 1);
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
 		return box_refuse(m, "is no path of a mailbox");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
 }
 
-/* Into the box of a user. */
+/* Delivers into the box of a user. */
 static void
 deliver_to_box(struct mail *m, struct user *u, const char *word)
 {
-	if (recipient(word, u, m->end) < 0 || locate(m) < 0 ||
+	if (set_box_user(word, u, m->end) < 0 || make_path(m) < 0 ||
 	    spare_others(m) < 0)
 		return;
 	if (geteuid() != 0 || opt.names) {
 		box_deliver(m);
 		return;
 	}
-	if (!in_spool() || box_prepare(m) == 0)
+	if (!is_path_of_admin() || box_prepare(m) == 0)
 		deliver_in_child(m);
 	box_unlock(m);
 }
@@ -712,13 +717,13 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	m.report = -1;
 	box_over(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
-	alone = unquote(r->user, &t);
+	alone = copy_local_part(r->user, &t);
 	if (alone && (*word == '|' || *word == '/'))
 		deliver_by_uid(&m, &user, word);
 	else
 		deliver_to_box(&m, &user, word);
 	clock_read();
-	remember(&m, m.hung ? now.mono - began :
+	record_delay(&m, m.hung ? now.mono - began :
 	    m.spared ? 0 : *left - m.left);
 	if (!m.spared)
 		*left = m.left;
@@ -727,7 +732,7 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 static void
 work(struct lib_job *job)
 {
-	double left = (double)opt.wait;	/* one box costs the others no more */
+	double left = (double)opt.wait;	/* for all boxes of the job */
 	struct outcome end;
 	struct lib_rcpt *r;
 

@@ -47,12 +47,12 @@
 #include <ctype.h>
 
 #define FIELD_MOST	2000	/* bytes of a value that are shown */
-#define TEXT_MOST	4000	/* ... of what an agent said */
+#define TEXT_MOST	4000	/* bytes of the text of an agent */
 #define COLUMNS		76	/* where fields are folded */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
 #define PIECE_MOST	900	/* bytes without a blank in a field, and of a
 				 * line that is folded */
-#define USER_MOST	1000	/* ... of a recipient's address */
+#define USER_MOST	1000	/* bytes of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a value */
 
@@ -567,7 +567,7 @@ begin_part(struct draft *d, const char *type, int eight)
 
 /* ---- before anything is written -------------------------------------- */
 
-/* Looks at all that is copied: 0 or -1. */
+/* Reads all that is to be copied, for its size and its bytes: 0 or -1. */
 static int
 measure(struct draft *d, const struct report *r)
 {
@@ -597,7 +597,7 @@ measure(struct draft *d, const struct report *r)
 	return 0;
 }
 
-/* Counts, and finds text that is not ASCII: 0, or -1. */
+/* Counts the items by action, and finds text that is not ASCII: 0 or -1. */
 static int
 survey(struct draft *d, struct report *r)
 {
@@ -623,7 +623,7 @@ survey(struct draft *d, struct report *r)
 	if (report_open_file(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
-		d->less = "";	/* nobody asked for it */
+		d->less = "";	/* without words: nobody wants it */
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
 	    *date_of((long)st.st_mtime) != '\0')
@@ -678,7 +678,7 @@ put_header(struct draft *d, const struct report *r)
 
 /* ---- for people ------------------------------------------------------ */
 
-/* What became of the recipients of a file, kind by kind: 0 or -1. */
+/* Lists the recipients of a file, action by action: 0 or -1. */
 static int
 put_list(FILE *f, struct report *r, unsigned file)
 {
@@ -760,7 +760,8 @@ put_people(struct draft *d, struct report *r)
 
 /* ---- for programs ---------------------------------------------------- */
 
-/* A status as a word of a text: not a part of a number or of 10.4.2.1. */
+/* Returns the first word of the text that is a status, and sets its length; a
+ * part of a number or of 10.4.2.1 is none. */
 static const char *
 find_status(const char *text, const char *first, size_t *n)
 {
@@ -822,7 +823,7 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 	put_field(f, "Diagnostic-Code", value);
 }
 
-/* Stamps are what somebody wrote into a file: no date comes of some. */
+/* Writes a field with a date, unless the stamp of a file has no date. */
 static void
 put_date(FILE *f, const char *field, long t)
 {
@@ -909,7 +910,7 @@ put_message(struct draft *d, struct report *r)
 	c.fold = d->fold;
 	if (report_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
-	c.most = r->most;	/* it may have grown since it was seen */
+	c.most = r->most;	/* the file may have grown since measure */
 	if (d->less == NULL) {
 		putc('\n', d->post.f);
 		if (copy_body(&c, r) < 0)
