@@ -62,17 +62,18 @@
 #include <signal.h>
 
 #define STUCK		60	/* seconds until a reader is given up */
-#define WANTED		2	/* the same, when others may want his place */
-#define FULL		8000	/* bytes that are written at once, or a few
-				 * more: a line has less than 11 000 */
+#define WANTED		2	/* the same, when others may want the place */
+#define FULL		8000	/* bytes after which the text is written out;
+				 * a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
 #define ASKED		1	/* seconds until a caller by the port has asked
 				 * for facts, or does not want them */
 
-static volatile sig_atomic_t wanted;	/* others may want our place */
+static volatile sig_atomic_t wanted;	/* others may want the place of this
+					 * dump */
 static int out_fd;
 static char outbuf[FULL + 12000];
-static struct text out;		/* what is not written yet */
+static struct text out;		/* text that is not written yet */
 
 /* The vertices of the dump.  A pointer and a number each, O(n log n) to sort,
  * and all of it the child's, so that the scheduler pays for the fork alone. */
@@ -94,7 +95,7 @@ hurry(int sig)
 	wanted = 1;
 }
 
-/* When nobody is there to read, the dump's process has no other purpose. */
+/* Writes the text out.  Without a reader the process of the dump ends. */
 static void
 flush(void)
 {
@@ -118,8 +119,8 @@ emit(const char *f, ...)
 	va_end(ap);
 }
 
-/* A text of somebody else's, good until the next call; of an agent's, the ends
- * of lines are '\r'. */
+/* Returns the text of another program with '?' for control bytes, good until
+ * the next call.  ends: it may have '\r', which ends lines of agents. */
 static const char *
 clean(const char *s, int ends)
 {
@@ -141,7 +142,8 @@ emit_span(long s)
 	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
-/* The number, or "-" for none: good for four of a line. */
+/* Returns the number as text, or "-" for none, good for the next three
+ * calls. */
 static const char *
 number(int there, long n)
 {
@@ -170,8 +172,8 @@ struct waiting {
 	int	kept;		/* it does not expire meanwhile */
 };
 
-/* The limit that keeps a vertex from an agent, which it could be fed to
- * otherwise; NULL: its turn comes. */
+/* Returns the limit that keeps a READY vertex from an agent; NULL: its turn
+ * comes. */
 static const char *
 limit_of(const struct vertex *v)
 {
@@ -194,7 +196,7 @@ limit_of(const struct vertex *v)
 	return limits[t->ring->pending];
 }
 
-/* What th_why says of it, in the words of the essay. */
+/* Sets *w by th_why, in the words of the essay. */
 static void
 waiting_for(const struct vertex *v, struct waiting *w)
 {
@@ -273,7 +275,7 @@ by_number(const void *a, const void *b)
 	return c != 0 ? c : strcmp(host_of(v), host_of(w));
 }
 
-/* qsort hands nothing on: the word by which by_word compares. */
+/* The word by which by_word compares, as qsort passes no argument. */
 static const char *(*word_of)(const struct vertex *);
 
 static int
@@ -296,7 +298,7 @@ sort_rows(int (*order)(const void *, const void *))
 	qsort(rows.by, rows.n, sizeof(*rows.by), order);
 }
 
-/* All vertices that are not done: 0, or -1 without memory. */
+/* Collects all vertices that are not done: 0, or -1 without memory. */
 static int
 collect(void)
 {
@@ -321,7 +323,7 @@ collect(void)
 	return 0;
 }
 
-/* In the words that ZMailer's mailq shows. */
+/* Writes the state in the words that ZMailer's mailq shows. */
 static void
 emit_state(const struct vertex *v)
 {
@@ -341,7 +343,7 @@ emit_state(const struct vertex *v)
 	}
 }
 
-/* When a vertex expires, from now, if its clause sets an expiry. */
+/* Returns the seconds until the vertex expires; its clause sets an expiry. */
 static long
 expires(const struct vertex *v)
 {
@@ -379,7 +381,7 @@ emit_vertex(unsigned i)
 	emit(")\n");
 }
 
-/* The numbers of all vertices, those with one word on a line. */
+/* Writes the numbers of all vertices, a line for each word. */
 static void
 emit_groups(const char *title, const char *(*word)(const struct vertex *))
 {
@@ -398,7 +400,7 @@ emit_groups(const char *title, const char *(*word)(const struct vertex *))
 	emit("\n");
 }
 
-/* With -Q it shows none. */
+/* Writes all vertices; none with -Q. */
 static void
 emit_vertices(void)
 {
@@ -582,7 +584,7 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* Two files are looked at, which may be gone since. */
+/* Writes the m line.  The two files read for it may be gone since. */
 static void
 emit_message(const struct message *m)
 {
@@ -601,8 +603,8 @@ emit_message(const struct message *m)
 	    clean(sender, 0) : "?");
 }
 
-/* Those that have nothing in core to be delivered; of some that are over the
- * files could not be removed. */
+/* Writes m lines of messages without vertices: those whose DSN is due, and
+ * those whose files could not be removed. */
 static void
 emit_others(void)
 {
@@ -616,8 +618,8 @@ emit_others(void)
 	}
 }
 
-/* Files that could not be taken in, and why, with the process whose lock each
- * waits for; and how many messages are forgotten. */
+/* Writes s lines of files that were skipped, with the process that has the
+ * lock, and the number of messages that are forgotten. */
 static void
 emit_stubs(void)
 {
@@ -649,7 +651,7 @@ emit_stubs(void)
 		emit("e\t%u\t%ld\n", n, age);
 }
 
-/* The same as in ZMailer's line, for programs. */
+/* Writes the v line, the facts of ZMailer's line for programs. */
 static void
 emit_fact(unsigned i)
 {
@@ -663,7 +665,7 @@ emit_fact(unsigned i)
 	    clean(w.what, 0));
 }
 
-/* The reason of each recipient, when they do not have the same one. */
+/* Writes the reason of each recipient, unless all have the same reason. */
 static void
 emit_reasons(unsigned i)
 {
@@ -683,7 +685,7 @@ emit_reasons(unsigned i)
 			    clean(r->why, 1));
 }
 
-/* What is known of a destination; what its clause says, while it has mail. */
+/* Writes the d line; values of its clause are known while it has mail. */
 static void
 emit_dest(const struct thread *t)
 {
@@ -721,7 +723,7 @@ emit_holds(void)
 		    "message", clean(h->text, 0));
 }
 
-/* What is no mail in the queue, and what was. */
+/* Writes totals and holds. */
 static void
 emit_around(void)
 {
@@ -733,7 +735,8 @@ emit_around(void)
 		emit_holds();
 }
 
-/* A pipe or a file is for those who know them. */
+/* Returns 1 if the reader knows facts: of a pipe or a file always, at the port
+ * when it ends its side of the connection. */
 static int
 wants_facts(int fd)
 {
@@ -755,7 +758,7 @@ wants_facts(int fd)
 	return n > 0 && read(fd, &c, 1) == 0;
 }
 
-/* With -Q, nothing that names single messages. */
+/* Writes the facts; with -Q, nothing that names single messages. */
 static void
 emit_facts(void)
 {
@@ -784,7 +787,7 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	signal(SIGCONT, hurry);	/* it has to come but once */
+	signal(SIGCONT, hurry);	/* the first signal counts */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;

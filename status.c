@@ -55,20 +55,20 @@
 
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		5	/* at one time */
-#define AGAIN		1	/* seconds until what failed is tried again, and
-				 * the children get the next signal when no
+#define AGAIN		1	/* seconds until a failed open is repeated, and
+				 * between signals to the children while no
 				 * place is free */
 #define REQUEST_MOST	2100	/* bytes in a request */
-#define AT_A_TIME	112	/* bytes read: a few requests */
+#define AT_A_TIME	112	/* bytes read at once: a few requests */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
 #define ANYBODY		(-1L)	/* the uid of a caller by the port */
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
-#define AT_ONCE	100	/* jobs ended and synced before the answer: more would
-			 * delay mail */
+#define AT_ONCE	100	/* jobs that a command ends and syncs before its
+			 * answer; more would delay mail */
 
-#define PLACES	(DUMPS + 1)	/* of children that write dumps: one more for us
-				 * and root */
+#define PLACES	(DUMPS + 1)	/* children that write dumps; one is kept for
+				 * root and our own user */
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
@@ -86,8 +86,8 @@ static int port_fd = -1;		/* listens, or -1 */
 
 static struct {
 	struct port at;			/* where port_fd listens */
-	double	again;			/* mono; when AGAIN has passed */
-	int	deaf;			/* no caller can be taken now */
+	double	again;			/* mono; the end of AGAIN seconds */
+	int	deaf;			/* 1: no descriptor for a caller */
 	int	missing;		/* a pipe or port is not open, and that
 					 * was logged */
 	long	dump[PLACES];		/* process numbers, 0: free */
@@ -123,8 +123,8 @@ struct verb {
 	enum cancel cancel;
 };
 
-/* By the name of its files, which an operator gives without the directories
- * they are in; other messages may have the same number. */
+/* Returns the message whose files have this name without directories, or NULL.
+ * Other messages may have the same number. */
 static struct message *
 find_message(const char *name)
 {
@@ -211,7 +211,7 @@ ask_stubs(struct operation *r, enum ask what)
 
 /* ---- commands: verbs -------------------------------------------------- */
 
-/* What a flush finds: held, with an agent, or to be tried. */
+/* Counts a vertex of a flush, and flushes it if the command names a message. */
 static void
 flush_one(struct operation *r, struct vertex *v)
 {
@@ -349,7 +349,7 @@ cancel_one(struct operation *r, struct vertex *v)
 	    r->n[OUT_DONE] + r->n[OUT_REPORT] >= AT_ONCE)]++;
 }
 
-/* delete and bounce. */
+/* Does delete and bounce. */
 static void
 do_cancel(struct operation *r)
 {
@@ -440,8 +440,8 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 
 /* ---- queries --------------------------------------------------------- */
 
-/* May a request be logged?  Once a second at most, or a client could fill the
- * disk. */
+/* Returns 1 if a request may be logged: once a second at most, or a client
+ * could fill the disk. */
 static int
 may_log(void)
 {
@@ -468,7 +468,7 @@ be_dump(int fd)
 	_exit(dump_queue(fd) < 0);
 }
 
-/* The number of a free place for a dump; -1: there is none. */
+/* Returns the number of a free place for a dump; -1: there is none. */
 static int
 free_dump(long uid)
 {
@@ -480,14 +480,14 @@ free_dump(long uid)
 	return -1;
 }
 
-/* A dump for whoever reads fd: 0, or -1 with errno. */
+/* Starts a child that writes a dump to fd: 0, or -1 with errno. */
 static int
 start_dump(int place, int fd)
 {
 	long pid;
 
-	q_sweep();		/* or it has mail that is over */
-	log_flush();		/* or it is written twice */
+	q_sweep();		/* the dump shows no mail that is over */
+	log_flush();		/* the child writes no line again */
 	pid = fork();
 	if (pid == 0)
 		be_dump(fd);
@@ -541,7 +541,7 @@ status_reap(long pid, int status)
 
 /* ---- the port -------------------------------------------------------- */
 
-/* 0, or -1 when it is to be tried again. */
+/* Opens the port: 0; or -1 if a later call may succeed. */
 static int
 open_port(void)
 {
@@ -689,8 +689,8 @@ cannot_open(const struct inlet *d)
 		log_err("mailq pipe=%s %s", d->path, strerror(errno));
 }
 
-/* At the usual place if that is free, else in the post office, where mailq
- * tries first. */
+/* Opens the pipe for queries at the usual place if that is free, else in the
+ * post office, where mailq tries first. */
 static void
 open_query(void)
 {
@@ -706,7 +706,7 @@ open_query(void)
 		cannot_open(&queries);
 }
 
-/* For the owner and the group of the post office. */
+/* Opens the pipe for commands, for the owner and group of the post office. */
 static void
 open_command(void)
 {
@@ -750,7 +750,8 @@ refuse(const struct inlet *d, const char *why, const char *line)
 		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
-/* It becomes a part of a path: no dot, no slash, at most SUFFIX_MOST bytes. */
+/* Returns 1 if the word may become a part of a path: letters and digits, at
+ * most SUFFIX_MOST. */
 static int
 is_suffix(const char *s)
 {
@@ -802,7 +803,7 @@ request(struct inlet *d, char *line)
 		answer_command(fd, word, uid);
 }
 
-/* Has it no control bytes, up to end? */
+/* Returns 1 if the text up to end has no control bytes. */
 static int
 is_clean(const char *s, const char *end)
 {
