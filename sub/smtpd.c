@@ -212,9 +212,11 @@ rcpt_parameter(const char *name, char *value)
 	if (n > 0)
 		*to++ = ' ';
 	if (strcmp(name, "notify") == 0 &&
+	    strstr(s.m.dsn, "NOTIFY=") == NULL &&
 	    notify_parse(value, to, sizeof(s.m.dsn) - n - 1) == 0)
 		return NULL;
 	if (strcmp(name, "orcpt") == 0 && type != NULL &&
+	    strstr(s.m.dsn, "ORCPT=") == NULL &&
 	    xtext_is_valid(value) && strlen(value) < ADDR_SIZE) {
 		text_fmt(to, sizeof(s.m.dsn) - n - 1, "ORCPT=%s", value);
 		s.m.orcpt = 0;

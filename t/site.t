@@ -228,11 +228,13 @@ cat/*	command="sm -0 cat"
 error/*	command="errormail"
 END
 unset MAILSHARE
+# A sender chooses how many words there are.
+again=$(awk 'BEGIN { for (i = 0; i < 400; i++) printf " ORCPT=rfc822;%d", i }')
 put_pipe() {	# name envid
 	printf '%s\n' "i $1" 'o 0' 'l <x@test>' "n $2" 'e anna@a.example' \
 	    's smtp - anna@a.example 65534' \
 	    "r           pipe - \"|env >$tmp/env.$1; pwd >$tmp/pwd.$1\" $(id -u)" \
-	    'N NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;b+40x INRCPT=rfc822;c INFROM=rfc822;d' \
+	    "N NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;b+40x$again INRCPT=rfc822;c INFROM=rfc822;d" \
 	    m 'Subject: x' '' | put_raw "$po" "$1"
 }
 put "$po" 701-1 local - anna
@@ -253,6 +255,8 @@ is 'a program knows the envelope as from mailbox of ZMailer' \
     "$(for i in SENDER NOTIFY ORCPT INRCPT INFROM ENVID MESSAGEID UID; do
 	printf '%s ' "$(has $i)"; done)" "anna@a.example SUCCESS,FAILURE \
 rfc822;b+40x rfc822;c rfc822;d QQ+20 702-1 $(id -u) "
+is 'of 401 words of one kind a program gets the first' \
+    "$(grep -c '^ORCPT=' "$tmp/env.702-1") $(has ORCPT)" '1 rfc822;b+40x'
 is 'a program knows the places' "$(has MAILBIN) $(has MAILSHARE) $(has ZCONFIG)" \
     "$tmp/bin $tmp/share $tmp/zenv"
 is 'a program knows the spool id' "$(has MSGSPOOLID)" \

@@ -547,8 +547,8 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 
 /* The environment of a program, as that of ZMailer's mailbox. */
 struct world {
-	char	*vector[24];
-	int	n;
+	char	*vector[24];	/* NULL at the end */
+	unsigned n;
 	struct text t;
 	char	mem[HEAD_SIZE + 4 * PATH_SIZE];
 };
@@ -560,7 +560,8 @@ add_variable(struct world *w, const char *name, const char *value, size_t most)
 {
 	size_t i, n = 0;
 
-	if (value == NULL || w->t.cut)
+	if (value == NULL || w->t.cut ||
+	    w->n + 1 == sizeof(w->vector) / sizeof(w->vector[0]))
 		return;
 	for (; n < most && value[n] != '\0'; n++)
 		if (iscntrl((unsigned char)value[n]))
@@ -574,22 +575,26 @@ add_variable(struct world *w, const char *name, const char *value, size_t most)
 		w->vector[w->n++] = w->mem + i;
 }
 
-/* Adds the words of the N line, unchanged. */
+/* Adds the first word of each kind of the N line, unchanged: the sender chooses
+ * their number. */
 static void
 add_dsn_variables(struct world *w, const char *s)
 {
 	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
 	    "INFROM" };
+	int i, done[4] = { 0, 0, 0, 0 };
 	size_t n;
-	int i;
 
 	for (; s != NULL && *s != '\0'; s += n + strspn(s + n, " \t")) {
 		n = strcspn(s, " \t");
-		for (i = 0; i < 4; i++)
-			if (ctl_is_word(s, strcspn(s, "= \t"), names[i]))
-				add_variable(w, names[i],
-				    s + strlen(names[i]) + 1,
-				    n - strlen(names[i]) - 1);
+		for (i = 0; i < 4; i++) {
+			if (done[i] ||
+			    !ctl_is_word(s, strcspn(s, "= \t"), names[i]))
+				continue;
+			add_variable(w, names[i], s + strlen(names[i]) + 1,
+			    n - strlen(names[i]) - 1);
+			done[i] = 1;
+		}
 	}
 }
 
