@@ -305,6 +305,17 @@ is_for_thread(const struct request *r, const struct thread *t)
 	    th_is_matched(t, r->patterns);
 }
 
+/* Ends the vertex in a later pass.  A command that cannot be written to the
+ * file is kept in core. */
+static void
+cancel_later(struct vertex *v, enum cancel how)
+{
+	if (q_cancel_vertex(v, how, 1) == OUT_FAILED) {
+		v->cancel = how;
+		q_cancel_vertex(v, how, 1);
+	}
+}
+
 /* Executes the commands in the file of the message, and the requests that the
  * message, which had a stub, has not seen. */
 static void
@@ -324,9 +335,9 @@ apply_requests(struct message *m, unsigned seen)
 			    !is_for_thread(r, v->thread))
 				continue;
 			else if (r->what == ASK_DELETE)
-				q_cancel_vertex(v, CANCEL_DELETE, 1);
+				cancel_later(v, CANCEL_DELETE);
 			else if (r->what == ASK_BOUNCE)
-				q_cancel_vertex(v, CANCEL_BOUNCE, 1);
+				cancel_later(v, CANCEL_BOUNCE);
 			else if (r->what == ASK_WAKE)
 				th_requeue(v, 0, 0);
 			else if (v->thread->held == NULL)
@@ -720,12 +731,14 @@ load_open_file(struct ctl *c, struct past *p)
 	struct vertex *v;
 	struct thread *t;
 	struct stat st;
+	struct past old;
 
 	memset(&st, 0, sizeof(st));
 	m = read_rcpts(c);
 	/* the files of an agent that has a lock stay where they are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
+	remove_stub(c->name, &old);	/* of an earlier file of that name */
 	if (!c->later && !p->known && spool_was_offered(c->name, st.st_ctime))
 		p->known = 1;
 	if (c->why == NULL) {
@@ -942,7 +955,8 @@ load_next(int old)
 {
 	int full = is_core_full(), opened = 0;
 	const struct stub *s;
-	struct message *m, *leaver;
+	struct message *m = NULL, *leaver;
+	struct past past;
 	char name[NAME_MAX_];
 
 	if (old && (s = next_stub()) != NULL)
@@ -953,7 +967,13 @@ load_next(int old)
 		return LOADED_NONE;
 	if (!old)
 		scan.name[0] = '\0';
-	m = message_named(name) != NULL ? NULL : load_file(name, &opened);
+	if (message_named(name) == NULL)
+		m = load_file(name, &opened);
+	else {		/* its stub is of an earlier file */
+		remove_stub(name, &past);
+		if (unasked == 0)
+			free_requests();
+	}
 	if (opened && scan.files++ == 0)
 		scan.began = now.mono;
 	if (m == NULL)

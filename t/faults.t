@@ -337,6 +337,34 @@ join
 ok 'a call on its control file failed' [ -s "$one/faults" ]
 is 'each recipient is delivered to once' "$(wc -l <"$one/out")" 2
 
+# A command on a pattern for mail that had to leave core.
+rm -rf "$one"
+mkdir "$one"
+spool_new "$one/po"
+put "$one/po" 1-1 gate a.host u1
+conf "$one/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1s retries="1" expiry=1d
+gate/*	maxring=1 command="$A -c gate -w $one/free -s $one/said"
+END
+: >"$one/said"
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=write:1:1:ENOSPC \
+    FAULTS_FROM=3:2-1 FAULTS_LOG="$one/faults"
+wait_for 20 test -s "$one/said"
+put "$one/po" 2-1 gate b.host u1
+wait_for 20 grep ' evict msg=.*2-1' "$one/log"
+like 'a command on a pattern is to reach evicted mail' \
+    "$("$top/t/ask" order "$one/po" delete 'gate/b.host')" '1 file'
+: >"$one/free"
+ok 'both messages end' wait_for 60 po_empty "$one/po"
+kill "$pid"
+join
+ok 'the command could not be written' grep '^fault write' "$one/faults"
+like 'mail whose command could not be written is deleted' "$(cat "$one/log")" \
+    ' deleted msg=.*2-1'
+is 'it is not delivered' "$(grep -c ' delivered msg=.*2-1' "$one/log")" 0
+
 # The name of this host has no memory of its own.
 unnamed() {
 	n=0

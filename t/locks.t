@@ -15,6 +15,7 @@ PARAMmailqsock none
 PARAMdsn="-x '*'"
 */*	interval=1h retries=1 expiry=1d
 test/*	overfeed=20 maxring=1 command="$A -c test -o $tmp/out"
+kept/*	queueonly command="$A -c kept -o $tmp/out"
 stay/*	idlemax=1d command="$A -c stay -o $tmp/stay"
 END
 : >"$tmp/out"
@@ -186,6 +187,29 @@ POSTOFFICE=$po "$top/mailq" flush all >"$tmp/flush" 2>&1
 ok 'a message is delivered when its orphan is gone' \
     wait_log 'complete msg=[A-Z/]*401-1' 20
 ok 'the queue is empty after that' wait_for 20 po_empty "$po"
+dir=$(lines 'complete msg=' | sed 's/.*msg=\([A-Z]\).401-1.*/\1/')
+sched_stop
+
+# ---- a new file with the name of one that was skipped ----------------------------------
+
+mkdir "$tmp/locked.$dir"
+put "$po" "$dir/401-1" test h one
+ok 'a process has a recipient of a file in its directory locked' \
+    lock "$dir/401-1"
+ok 'the scheduler starts with it' sched_start "$po" "$tmp/cf" -H
+wait_log 'locked msg=[A-Z].401-1' 20
+like 'the file is skipped' "$(queue)" '1 skipped'
+rm "$po/transport/$dir/401-1" "$po/queue/$dir/401-1"
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+put "$po" 401-1 kept h one
+ok 'a new file with its name is loaded' wait_log 'load msg=[A-Z].401-1' 20
+like 'the new message is in the queue' "$(queue)" '^1 message'
+unlike 'no file is skipped any more' "$(queue)" 'skipped'
+mono=$((mono + 40))
+set_clock "$MONO" $mono
+POSTOFFICE=$po "$top/mailq" delete 401-1 >"$tmp/delete" 2>&1
+ok 'the new message can be deleted' wait_for 20 po_empty "$po"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish
