@@ -738,7 +738,8 @@ load_open_file(struct ctl *c, struct past *p)
 	/* the files of an agent that has a lock stay where they are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
-	remove_stub(c->name, &old);	/* of an earlier file of that name */
+	if (opt.levels > 0)	/* an earlier file had the name that it got */
+		remove_stub(c->name, &old);
 	if (!c->later && !p->known && spool_was_offered(c->name, st.st_ctime))
 		p->known = 1;
 	if (c->why == NULL) {

@@ -9,8 +9,8 @@
 # has routed once what lay in router/, or deferred it with a reason.
 # Agents: the second run gets what the first one did not report, and then every
 # recipient is delivered to.  A second copy comes from a kill alone, and only
-# behind the point at which the first one was whole; smtp may lose an answer by
-# an error, too.  mailq: it shows the queue as it is, and a command is done; or
+# behind the point at which the first one was whole; an error may lose an answer
+# to smtp, and the exit status of a program, too.  mailq: it shows the queue as it is, and a command is done; or
 # its exit code is not 0 and it says why.
 # No trial leaves a process, or a file that the next run or a round of
 # submit -qT does not remove.
@@ -25,6 +25,9 @@ strace -f -b execve -o /dev/null -e trace=write \
     -e inject=write:signal=KILL:when=1 echo x >"$tmp/x" 2>&1
 [ $? -gt 128 ] || skip_all 'no strace that can send a signal at a system call'
 command -v timeout >/dev/null 2>&1 || skip_all 'no timeout'
+for i in NO_FSYNC NO_PWD; do	# what is synced is seen, and boxes have owners
+	without $i && skip_all "built with $i"
+done
 ulimit -n 64	# some programs close all descriptors that there may be
 tab=$(printf '\t')
 me=$(id -u)
@@ -189,7 +192,8 @@ point() {
 	# the process for a user may come to its end alone
 	box | dir) echo ' write[(][0-9]+, ".1.0' ;;
 	smtp) echo 'n[.].r.n"' ;;
-	sm | pipe) echo 'execve[(].*prog' ;;
+	# the process that was made becomes the program, also without its agent
+	sm | pipe) echo '(clone[0-9]*|fork)[(]' ;;
 	hold | errormail | dsn) echo 'rename[a-z0-9]*[(].*router/' ;;
 	*) echo '^never$' ;;
 	esac
@@ -209,8 +213,14 @@ judge_agent() {
 	n=$(copies)
 	[ $n -ge 1 ] || echo 'lost'
 	[ $n -le 1 ] || { [ $n -eq 2 ] && was_behind "$(point)" &&
-	    { [ -n "$killed" ] || [ $program = smtp ]; }; } ||
-	    echo "there $n times"
+	    may_be_twice; } || echo "there $n times"
+}
+# A kill, or a server's answer or a program's exit status that was lost.
+may_be_twice() {
+	case $program,$killed$call in
+	*,killed* | smtp,* | sm,wait* | pipe,wait*) ;;
+	*) return 1 ;;
+	esac
 }
 at_rest() {
 	[ "$(grep -c begin "$tmp/progs")" -eq "$(grep -c end "$tmp/progs")" ]
@@ -271,7 +281,7 @@ trial() {	# call number error=... | signal=KILL
 	*) fill ;;
 	esac
 	: >"$tmp/progs"
-	killed=
+	call=$1 killed=
 	[ "$3" != signal=KILL ] || killed=killed
 	run timeout -k 5 60 strace -f -b execve -o "$tmp/trace" -e "inject=$1:$3:when=$2"
 	set -- $? "$1"
