@@ -472,8 +472,8 @@ struct draft {
 	int	eight;		/* the message has bytes above 127 */
 	int	text_eight;	/* the text for people has */
 	long	head;		/* bytes of the header that are returned */
-	int	cut;		/* ... and it had more */
-	int	fold;		/* ... with lines that are too long */
+	int	cut;		/* the header is longer than head */
+	int	fold;		/* the header has lines that are too long */
 	const char *less;	/* why the body is not returned; NULL: it is */
 	long	arrived;	/* wall, 0: not known */
 	unsigned long count[ACTIONS];

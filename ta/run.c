@@ -41,9 +41,9 @@ struct job {
 	int	copied;		/* errno of its first failed write, or 0 */
 	int	out;		/* our end of the pipe it writes to, -1:
 				 * closed */
-	int	ended;		/* wait has returned its end, */
-	int	status;		/* ... and this is how it ended, */
-	int	lost;		/* ... unless that failed: errno */
+	int	ended;		/* wait has returned its end */
+	int	status;		/* of the end, as of wait */
+	int	lost;		/* errno of a wait that failed, or 0 */
 	int	terminated, killed;	/* the signals that were sent to it */
 	double	until;		/* when its time is over */
 	double	nap;		/* how long to sleep at most */

@@ -24,10 +24,10 @@
 #define RCPTS	3
 #define DOT	"\r\n.\r\n"
 
-static const unsigned char *server;	/* what it says, */
+static const unsigned char *server;	/* the bytes that the server says */
 static size_t server_size;
-static int to_us, from_us;		/* ... our ends of it, */
-static char sent[70000];		/* ... and what it was sent */
+static int to_us, from_us;		/* our ends of the server's pipes */
+static char sent[70000];		/* the bytes that the server was sent */
 static struct lib_rcpt rcpt[RCPTS];
 static int delivered, eight;
 static struct esmtp session;
