@@ -40,7 +40,7 @@
 
 #define LOCK_MODE	0700	/* of a box.lock of ours */
 #define LOCK_STALE	900	/* seconds for which a lock is believed */
-#define LOCK_UNREAL	315360000L	/* seconds, ten years: the clock was set */
+#define LOCK_UNREAL	315360000L	/* seconds; then the clock was set */
 #define REOPENS		10	/* times a box may be replaced under us */
 
 /* ---- outcomes -------------------------------------------------------- */
