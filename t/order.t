@@ -515,7 +515,7 @@ put_many "$po" 10 10 test
 for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	rm -f "$tmp/names"
 	sched_start "$po" "$tmp/cf" -S && wait_for 20 test -s "$tmp/names"
-	sched_stop
+	sched_quit
 	cat "$tmp/names" >>"$tmp/firsts"
 done
 diag "the first hosts: $(tr '\n' ' ' <"$tmp/firsts")"
