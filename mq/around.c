@@ -273,6 +273,7 @@ mq_put_around(const struct mq_queue *q, int postman)
 {
 	const struct mq_unrouted *u;
 	const struct mq_note *note;
+	unsigned i;
 
 	if (q->filtered)
 		return;
@@ -286,7 +287,8 @@ mq_put_around(const struct mq_queue *q, int postman)
 	if (q->deferred > 0)
 		put_beside(q->deferred == 1 ? "waits in deferred" :
 		    "wait in deferred", q->deferred, q->deferred_age, 0, "");
-	for (u = q->unrouted; u < q->unrouted + q->nunrouted; u++) {
+	for (i = 0; i < q->nunrouted; i++) {
+		u = &q->unrouted[i];
 		mq_print("deferred/%s", u->num);
 		if (u->tries > 0)
 			mq_print(", tried %s", mq_plural(u->tries, "time"));
