@@ -63,7 +63,7 @@ unlock_and_exit(void)
 
 /* Sends a line to the scheduler: 0 or -1. */
 static int LIKE_PRINTF(1, 2)
-send(const char *f, ...)
+send_line(const char *f, ...)
 {
 	char line[REPORT_SIZE];
 	struct text t;
@@ -80,7 +80,7 @@ send(const char *f, ...)
 static void
 send_or_exit(const char *word, const char *name)
 {
-	if (send("%s%s", word, name) < 0)
+	if (send_line("%s%s", word, name) < 0)
 		unlock_and_exit();
 }
 
@@ -156,7 +156,7 @@ send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 {
 	/* no exit here, as other recipients may be delivered, too, and need
 	 * their tags */
-	if (send("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
+	if (send_line("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text) < 0)
 		agent.alone = 1;
 	job_set_tag(job, r, tag);
@@ -547,6 +547,6 @@ lib_report_job(const char *name, const char *verdict, const char *text)
 
 	text_init(&t, clean, sizeof(clean));
 	add_clean(&t, text, '\r');
-	if (send("%lu/0\t\t%s %s", name_num(name), verdict, clean) < 0)
+	if (send_line("%lu/0\t\t%s %s", name_num(name), verdict, clean) < 0)
 		exit(0);
 }
