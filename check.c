@@ -173,13 +173,13 @@ check_command(struct config *config, const struct clause *cl)
 	else if (!S_ISREG(st.st_mode))
 		advise(cl, "command: %s is no program; its mail would wait",
 		    path);
-	else if (cmd_env(&c, "TZ", getenv("TZ")) == 0 &&
-	    cmd_env(&c, "PATH", cf_get_var("PATH")) == 0 &&
-	    cmd_env(&c, "ZCONFIG", cf_get_var("ZCONFIG")) == 0 &&
-	    cmd_env(&c, "MAILBIN", opt.mailbin) == 0 &&
-	    cmd_env(&c, "MAILSHARE", opt.mailshare) == 0 &&
-	    cmd_env(&c, "MAILBOX", cf_get_var("MAILBOX")) == 0 &&
-	    cmd_env(&c, "MAILNAME", config->mailname) == 0)
+	else if (cmd_set_env(&c, "TZ", getenv("TZ")) == 0 &&
+	    cmd_set_env(&c, "PATH", cf_get_var("PATH")) == 0 &&
+	    cmd_set_env(&c, "ZCONFIG", cf_get_var("ZCONFIG")) == 0 &&
+	    cmd_set_env(&c, "MAILBIN", opt.mailbin) == 0 &&
+	    cmd_set_env(&c, "MAILSHARE", opt.mailshare) == 0 &&
+	    cmd_set_env(&c, "MAILBOX", cf_get_var("MAILBOX")) == 0 &&
+	    cmd_set_env(&c, "MAILNAME", config->mailname) == 0)
 		ask_agent(cl, path, &c, user_of(config, cl));
 }
 

@@ -623,7 +623,7 @@ read_rcpts(struct ctl *c)
 	if (m != NULL)
 		strcpy(m->name, c->name);
 	reading++;
-	while (!bad && c->why == NULL && (letter = ctl_next(c)) > 0)
+	while (!bad && c->why == NULL && (letter = ctl_next_pending(c)) > 0)
 		if (letter == 'T')
 			continue;
 		else if (letter == '#')
@@ -673,7 +673,7 @@ check_message_file(struct ctl *c, const struct message *m,
 		c->why = "its body offset is behind the end of the message";
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
-		    ctl_msg(c->name));
+		    ctl_log_name(c->name));
 }
 
 /* Puts the message into core: 0, or -1 without memory. */
@@ -698,7 +698,7 @@ enter_message(struct message *m, struct ctl *c, const struct stat *st,
 	    msg_log_sender(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
-		    "gets both at once", ctl_msg(m->name));
+		    "gets both at once", ctl_log_name(m->name));
 	if (m->verbose)
 		spool_log_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)

@@ -246,7 +246,7 @@ msg_add_rcpt(struct vertex *v, unsigned long off)
 		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
 		if (r == NULL) {
 			log_err("memory msg=%s rcpts=%u cannot be allocated",
-			    ctl_msg(v->msg->name), 2 * n);
+			    ctl_log_name(v->msg->name), 2 * n);
 			return -1;
 		}
 		if (v->r == &v->one)
@@ -340,7 +340,7 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
 	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
-	    ctl_rcpt_at(v->msg->name, off);
+	    ctl_find_rcpt(v->msg->name, off);
 	struct text t;
 
 	text_init(&t, words, sizeof(words));

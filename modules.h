@@ -169,8 +169,8 @@ void	reason_join(const struct vertex *, struct text *);
 /* Sets the reason for which the recipient was deferred; with "" the former
  * reason stays.  Logs a text that core has no room for. */
 void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
-/* Returns "NAME id=ID" for the log, escaped, as ctl_msg but by the times in
- * core.  Valid until the next call. */
+/* Returns "NAME id=ID" for the log, escaped, as ctl_log_name but by the times
+ * in core.  Valid until the next call. */
 const char *msg_id(const struct message *);
 /* Opens the file of -l anew: 0 or -1. */
 int	msg_open_statlog(void);

@@ -109,7 +109,7 @@ write_tags(struct vertex *v)
 	for (r = v->r; r < end; r++) {
 		tag = r->state == RC_OK ? '+' : '-';
 		if (r->state != RC_PENDING && r->off != 0 &&
-		    ctl_tag(name, r->off, NULL) != tag &&
+		    ctl_read_tag(name, r->off, NULL) != tag &&
 		    ctl_set_tag(name, r->off, tag) < 0)
 			bad = -1;
 	}
@@ -303,7 +303,7 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 void
 q_drop_message(struct message *m, const char *why)
 {
-	log_info("drop msg=%s %s", ctl_msg(m->name), why);
+	log_info("drop msg=%s %s", ctl_log_name(m->name), why);
 	m->end = spool_is_gone(m->name) ? END_GONE : END_DROP;
 	end_if_complete(m);
 }
@@ -645,7 +645,7 @@ q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 	enum cancel was = v->cancel;
 	int fed = v->state == V_FED;
 
-	if ((fed || later) && was != how && ctl_cancel(v->msg->name,
+	if ((fed || later) && was != how && ctl_append_cancel(v->msg->name,
 	    t->ring->chan->name, t->host, how) < 0)
 		return OUT_FAILED;
 	v->cancel = how;
@@ -837,7 +837,7 @@ wants_success(const char *name, unsigned long off)
 	const struct ctl *c;
 
 	errno = 0;
-	c = ctl_rcpt_at(name, off);
+	c = ctl_find_rcpt(name, off);
 	if (c == NULL)
 		return errno != 0 && errno != ENOENT;
 	return c->l.error != 0 || (c->notify & NOTIFY_SUCCESS) != 0;
@@ -928,7 +928,7 @@ apply_tag(struct vertex *v, struct rcpt *r)
 	const char *name = v->msg->name;
 	const struct ta *ta;
 	long pid;
-	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
+	int was = r->off == 0 ? ' ' : ctl_read_tag(name, r->off, &pid);
 
 	if (was == '+' || was == '-')
 		finish_rcpt(v, r, was == '+' ? RC_OK : RC_FAILED,
@@ -964,7 +964,7 @@ move_to_last_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
-	    v->msg->untagged ? NULL : ctl_rcpt_at(v->msg->name, v->r[0].off);
+	    v->msg->untagged ? NULL : ctl_find_rcpt(v->msg->name, v->r[0].off);
 
 	move_to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
 	if (v->thread == t)

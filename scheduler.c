@@ -454,7 +454,7 @@ start_syslog(void)
 	c.uid = geteuid();
 	c.gid = getegid();
 	c.files = opt.agentfiles;
-	cmd_env(&c, "TZ", getenv("TZ"));
+	cmd_set_env(&c, "TZ", getenv("TZ"));
 	sl.pid = cmd_start(&c, ends);
 	if (sl.pid < 0) {
 		log_err("syslog %s; only the log file has the log",

@@ -690,7 +690,7 @@ find_message(const char *name, struct stat *st)
 			if (strcmp(from, home) == 0 ||
 			    move_file(from, home) == 0)
 				return 0;
-			log_err("place msg=%s %s: %s", ctl_msg(name), from,
+			log_err("place msg=%s %s: %s", ctl_log_name(name), from,
 			    strerror(errno));
 			return -1;
 		}
@@ -718,7 +718,7 @@ spool_place_files(char *name, struct stat *st)
 		if ((move_file(from, message_path(to)) < 0 &&
 		    errno != ENOENT) ||
 		    move_file(name, to) < 0) {
-			log_err("place msg=%s to=%s %s", ctl_msg(name), to,
+			log_err("place msg=%s to=%s %s", ctl_log_name(name), to,
 			    strerror(errno));
 			return -1;
 		}
@@ -768,7 +768,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	int i, half;
 
 	ctl_close_kept();
-	msg = ctl_msg(name);	/* while its message is there */
+	msg = ctl_log_name(name);	/* while its message is there */
 	/* a message file that is gone was moved by an earlier try */
 	half = spool_is_gone(from);
 	for (i = 1; ; i++) {
@@ -805,7 +805,7 @@ spool_log_verbose(const char *name, const char *line)
 	struct stat st, ctl;
 	int fd;
 
-	if (ctl_field(name, "v", path, sizeof(path)) < 0 ||
+	if (ctl_read_field(name, "v", path, sizeof(path)) < 0 ||
 	    strncmp(path, "../public/", 10) != 0 ||
 	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
 	    lstat(name, &ctl) < 0)
@@ -813,7 +813,7 @@ spool_log_verbose(const char *name, const char *line)
 	fd = fd_plain(path, O_WRONLY | O_APPEND, &st);
 	if (fd < 0)
 		return;
-	text_fmt(path, sizeof(path), "msg=%s %s\n", ctl_msg(name), line);
+	text_fmt(path, sizeof(path), "msg=%s %s\n", ctl_log_name(name), line);
 	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid)
 		fd_write(fd, path, strlen(path));
 	close(fd);

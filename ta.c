@@ -270,14 +270,14 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 	char path[PATH_MAX_];
 
 	errno = E2BIG;
-	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
-	    cmd_env(c, "PATH", cf_get_var("PATH")) < 0 ||
-	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
-	    cmd_env(c, "MAILBIN", opt.mailbin) < 0 ||
-	    cmd_env(c, "MAILSHARE", opt.mailshare) < 0 ||
-	    cmd_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
-	    cmd_env(c, "CHANNEL", channel) < 0 ||
-	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
+	if (cmd_set_env(c, "TZ", getenv("TZ")) < 0 ||
+	    cmd_set_env(c, "PATH", cf_get_var("PATH")) < 0 ||
+	    cmd_set_env(c, "ZCONFIG", opt.envfile) < 0 ||
+	    cmd_set_env(c, "MAILBIN", opt.mailbin) < 0 ||
+	    cmd_set_env(c, "MAILSHARE", opt.mailshare) < 0 ||
+	    cmd_set_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
+	    cmd_set_env(c, "CHANNEL", channel) < 0 ||
+	    cmd_set_env(c, "MAILNAME", q.config->mailname) < 0 ||
 	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
 	    bare ? "/ta/" : "", c->argv[0]) < 0)
 		return -1;
@@ -855,7 +855,7 @@ has_begun(const struct ta *ta)
 {
 	const struct vertex *v = ta->jobs.head;
 	int tag = v->host != 0 || th_is_dsn(v->thread) ? '~' :
-	    ctl_tag(v->msg->name, v->r[0].off, NULL);
+	    ctl_read_tag(v->msg->name, v->r[0].off, NULL);
 
 	return tag == '~' || tag == '+' || tag == '-';
 }

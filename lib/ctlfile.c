@@ -119,7 +119,7 @@ notify_list(const char *s)
 }
 
 unsigned
-ctl_notify(const char *s, char *orcpt, size_t size)
+ctl_parse_notify(const char *s, char *orcpt, size_t size)
 {
 	unsigned wishes = 0;
 	size_t len;
@@ -307,7 +307,7 @@ value_of(struct ctl *c)
 }
 
 const char *
-ctl_address(struct ctl *c)
+ctl_read_address(struct ctl *c)
 {
 	const char *p = value_of(c), *chan = p;
 	int n;
@@ -354,7 +354,7 @@ scan_header(struct ctl *c)
 }
 
 int
-ctl_walk(struct ctl *c)
+ctl_read_line(struct ctl *c)
 {
 	while (line_next(&c->l)) {
 		if (c->in_block) {
@@ -393,7 +393,7 @@ is_n_line(struct ctl *c)
 static int
 seek_n_line(struct ctl *c)
 {
-	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_walk(c); )
+	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_read_line(c); )
 		if (is_n_line(c))
 			return 1;
 	return 0;
@@ -413,7 +413,7 @@ seek_rcpt(struct ctl *c, unsigned long off)
 }
 
 int
-ctl_rcpt(struct ctl *c, unsigned long off)
+ctl_read_rcpt(struct ctl *c, unsigned long off)
 {
 	if (!seek_rcpt(c, off) || parse_rcpt(c) < 0)
 		return -1;
@@ -421,8 +421,8 @@ ctl_rcpt(struct ctl *c, unsigned long off)
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
 	c->rest = c->privilege;	/* the next line takes the buffer */
 	c->drpt = seek_n_line(c) ? (long)c->l.off : -1;
-	c->notify = ctl_notify(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
-	    sizeof(c->orcpt));
+	c->notify = ctl_parse_notify(c->drpt < 0 ? NULL : c->l.line + 2,
+	    c->orcpt, sizeof(c->orcpt));
 	return 0;
 }
 
@@ -506,7 +506,7 @@ scan_line(struct ctl *c)
 	case 's':
 		c->seen_s = 1;
 		if (c->nrcpt == 0)
-			strcpy(c->from, *ctl_address(c) == '\0' ? "<>" :
+			strcpy(c->from, *ctl_read_address(c) == '\0' ? "<>" :
 			    c->user);
 		break;
 	case 'o':
@@ -517,7 +517,7 @@ scan_line(struct ctl *c)
 		c->ndiag += c->l.line[1] == ' ';
 		break;
 	case 'N':
-		if (ctl_notify(value, NULL, 0) & NOTIFY_DELAY)
+		if (ctl_parse_notify(value, NULL, 0) & NOTIFY_DELAY)
 			c->asks_delay = 1;
 		break;
 	case 'v':
@@ -546,13 +546,13 @@ scan_end(struct ctl *c)
 }
 
 int
-ctl_line(struct ctl *c)
+ctl_check_line(struct ctl *c)
 {
 	int letter = 0;
 
 	if (c->why != NULL)
 		return -1;
-	while (letter == 0 && ctl_walk(c)) {
+	while (letter == 0 && ctl_read_line(c)) {
 		letter = (unsigned char)c->l.line[0];
 		if (!is_n_line(c) && letter == 'N')
 			letter = 0;
@@ -629,25 +629,26 @@ remove_lock(struct ctl *c)
 
 	if (is_believed(c, pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
-		    "later", ctl_msg(c->name), c->l.off, pid);
+		    "later", ctl_log_name(c->name), c->l.off, pid);
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
 		return '~';
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
-	    ctl_msg(c->name), c->l.off, pid);
+	    ctl_log_name(c->name), c->l.off, pid);
 	tag = clear_lock(c);
 	count_done(c, tag);
 	return tag;
 }
 
 int
-ctl_next(struct ctl *c)
+ctl_next_pending(struct ctl *c)
 {
 	int letter, tag;
 
-	while ((letter = ctl_line(c)) > 0 && letter != 'T' && letter != '#') {
+	while ((letter = ctl_check_line(c)) > 0 && letter != 'T' &&
+	    letter != '#') {
 		if (letter != 'r')
 			continue;
 		tag = c->l.line[1] == '~' ? remove_lock(c) : c->l.line[1];
@@ -662,7 +663,7 @@ ctl_next(struct ctl *c)
 int
 ctl_next_trigger(struct ctl *c)
 {
-	while (ctl_walk(c))
+	while (ctl_read_line(c))
 		if (c->l.line[0] == 'T') {
 			scan_trigger(c);
 			return 1;
@@ -758,7 +759,7 @@ static struct {
 } block;
 
 const char *
-ctl_msg(const char *name)
+ctl_log_name(const char *name)
 {
 	static char text[NAME_MAX_ + 44];
 	char id[40];
@@ -828,12 +829,12 @@ ctl_set_tag(const char *name, unsigned long off, int tag)
 	 * is not needed */
 	if (line == NULL && tag == '+' && is_cut_at(off)) {
 		log_warn("tag msg=%s rcpt=%lu tag=%c the control file was cut "
-		    "before this line", ctl_msg(name), off, tag);
+		    "before this line", ctl_log_name(name), off, tag);
 		return 0;
 	}
 	if (line == NULL || write_tag(&kept, tag) < 0) {
-		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
-		    tag, strerror(errno));
+		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_log_name(name),
+		    off, tag, strerror(errno));
 		return -1;
 	}
 	line_start(&kept.l, kept.l.fd, off);
@@ -844,7 +845,7 @@ ctl_set_tag(const char *name, unsigned long off, int tag)
  * read again.  Reports come in the order of the file: one read of it serves a
  * hundred recipients. */
 int
-ctl_tag(const char *name, unsigned long off, long *pid)
+ctl_read_tag(const char *name, unsigned long off, long *pid)
 {
 	const char *line = rcpt_line(name, off, 0);
 	int tag;
@@ -863,24 +864,25 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 }
 
 const struct ctl *
-ctl_rcpt_at(const char *name, unsigned long off)
+ctl_find_rcpt(const char *name, unsigned long off)
 {
-	return open_kept(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
+	return open_kept(name) < 0 || ctl_read_rcpt(&kept, off) < 0 ? NULL :
+	    &kept;
 }
 
 int
-ctl_field(const char *name, const char *letters, char *value, size_t size)
+ctl_read_field(const char *name, const char *letters, char *value, size_t size)
 {
 	int letter, found = -1;
 
 	if (open_kept(name) < 0)
 		return -1;
 	ctl_start(&kept, kept.l.fd, name);
-	while (ctl_walk(&kept) && !kept.l.unended &&
+	while (ctl_read_line(&kept) && !kept.l.unended &&
 	    (letter = (unsigned char)kept.l.line[0]) != 'r')
 		if (letter != '\0' && strchr(letters, letter) != NULL)
 			found = text_fmt(value, size, "%s", letter == 's' ||
-			    letter == 'e' ? ctl_address(&kept) :
+			    letter == 'e' ? ctl_read_address(&kept) :
 			    value_of(&kept));
 	return found;
 }
@@ -967,15 +969,15 @@ append_line(const char *name, struct text *t, unsigned long off)
 	t->s[t->len++] = '\n';
 	bad = fd < 0 || fd_write(fd, t->s, t->len) < 0;
 	if (bad)
-		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
-		    strerror(errno));
+		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_log_name(name),
+		    off, strerror(errno));
 	if (fd >= 0 && close(fd) < 0)
 		bad = 1;
 	return bad ? -1 : 0;
 }
 
 int
-ctl_cancel(const char *name, const char *channel, const char *host,
+ctl_append_cancel(const char *name, const char *channel, const char *host,
     enum cancel how)
 {
 	char line[2 * WORD_MAX_ + 40];
@@ -1000,7 +1002,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
-		c = ctl_rcpt_at(name, off);
+		c = ctl_find_rcpt(name, off);
 		if (c == NULL)
 			line_next(&kept.l);
 		ctl_diag_begin(&t, fd, off, header_offset(off),

@@ -29,7 +29,7 @@ int	ctl_is_word(const char *, size_t n, const char *word);
 
 /* Returns the bits of the NOTIFY list in the value of an N line (NULL: no such
  * line).  Sets orcpt, unless it is NULL, to the ORCPT, "type;xtext", or "". */
-unsigned ctl_notify(const char *words, char *orcpt, size_t size);
+unsigned ctl_parse_notify(const char *words, char *orcpt, size_t size);
 
 /* ---- a control file from front to end ---------------------------------- */
 
@@ -68,7 +68,7 @@ struct ctl {
 				 * a value */
 	int	report;		/* the sender has the channel error: a DSN */
 	/* words of the current line, which is a pending recipient, a T line or
-	 * a command; after ctl_address, a sender */
+	 * a command; after ctl_read_address, a sender */
 	int	with_pid;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* what a '#' line asks for */
@@ -76,11 +76,11 @@ struct ctl {
 	const char *rest;	/* the words behind user: the privilege */
 	unsigned long delays;	/* number in the delay field, of warnings that
 				 * are over; ULONG_MAX: no such field */
-	/* set by ctl_rcpt, beside the above; the current line is then behind
-	 * that of the recipient */
+	/* ctl_read_rcpt sets these, too; the current line is then behind that
+	 * of the recipient */
 	int	tag;		/* ' ' '~' '+' '-' */
 	long	drpt;		/* offset of the N line, -1: none */
-	unsigned notify;	/* NOTIFY_..., see ctl_notify */
+	unsigned notify;	/* NOTIFY_..., see ctl_parse_notify */
 	char	privilege[24];
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
@@ -88,7 +88,7 @@ struct ctl {
 	char	from[WORD_MAX_];	/* address of the last s line before the
 				 * first recipient; "<>": empty; "": none */
 	char	msgid[WORD_MAX_];	/* Message-ID of the header, or "" */
-	char	orcpt[600];	/* after ctl_rcpt: type;xtext, or "" */
+	char	orcpt[600];	/* after ctl_read_rcpt: type;xtext, or "" */
 	char	name[NAME_MAX_];
 	struct lines l;
 };
@@ -104,20 +104,20 @@ void	ctl_close(struct ctl *);
  * letter of the line; 0 at the end of a good file; -1 with why set.  Sets
  * channel, host and user if the line is a recipient with a blank tag or a lock.
  */
-int	ctl_line(struct ctl *);
+int	ctl_check_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and does not check it: 1, or 0 at the end. */
-int	ctl_walk(struct ctl *);
-void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_walk */
+int	ctl_read_line(struct ctl *);
+void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_read_line */
 /* Moves to the recipient whose line is at off, and reads its words and its N
  * line: 0, or -1 if there is no recipient.  The tag may be that of an earlier
  * reading. */
-int	ctl_rcpt(struct ctl *, unsigned long off);
+int	ctl_read_rcpt(struct ctl *, unsigned long off);
 /* Returns the address of the current s or e line, which is in user. */
-const char *ctl_address(struct ctl *);
+const char *ctl_read_address(struct ctl *);
 /* Reads on to the next pending recipient, T line or '#' line; returns the same
- * as ctl_line.  Removes the locks of processes that are gone. */
-int	ctl_next(struct ctl *);
+ * as ctl_check_line.  Removes the locks of processes that are gone. */
+int	ctl_next_pending(struct ctl *);
 /* Moves to the next T line of a file that was found good, and sets host: 1, or
  * 0 at the end. */
 int	ctl_next_trigger(struct ctl *);
@@ -130,15 +130,15 @@ unsigned ctl_mailbox_hash(const struct ctl *);
 /* Sets the value to that of the last line with one of these letters before the
  * first recipient, to the address of an s or e line: 0, or -1 if there is none.
  * With the letters "se" the address gets DSNs; "" means that nobody does. */
-int	ctl_field(const char *name, const char *letters, char *value,
+int	ctl_read_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If
  * pid is not NULL and the tag is '~', sets *pid to the process with the lock;
  * if that is gone, removes the lock and returns the tag without the lock. */
-int	ctl_tag(const char *name, unsigned long off, long *pid);
-/* Returns the recipient whose line is at off, as ctl_rcpt sets it, good until
- * the next call of this section; NULL if there is none. */
-const struct ctl *ctl_rcpt_at(const char *name, unsigned long off);
+int	ctl_read_tag(const char *name, unsigned long off, long *pid);
+/* Returns the recipient whose line is at off, as ctl_read_rcpt sets it, good
+ * until the next call of this section; NULL if there is none. */
+const struct ctl *ctl_find_rcpt(const char *name, unsigned long off);
 /* Sets the tag and removes the lock: 0 or -1.  Returns 0 for '+' also if the
  * file was cut before this line. */
 int	ctl_set_tag(const char *name, unsigned long off, int tag);
@@ -149,8 +149,8 @@ int	ctl_set_tag(const char *name, unsigned long off, int tag);
 int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
 /* Appends a '#' line: 0 or -1. */
-int	ctl_cancel(const char *name, const char *channel, const char *host,
-	    enum cancel);
+int	ctl_append_cancel(const char *name, const char *channel,
+	    const char *host, enum cancel);
 /* Adds the beginning of a diagnostic line, to be appended to the open file. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
@@ -160,7 +160,7 @@ int	ctl_sync(const char *name);	/* 0 or -1 */
 void	ctl_close_kept(void);
 /* Returns "NAME id=ID" for the log, ID being the spool id, or the name alone if
  * the message file is gone.  The text is good for one log line. */
-const char *ctl_msg(const char *name);
+const char *ctl_log_name(const char *name);
 
 /* ---- diagnostic lines --------------------------------------------------- */
 

@@ -258,7 +258,7 @@ read_var(const char *name, char value[OFFICE_LINE])
 }
 
 int
-office_routers(struct office_routers *r)
+office_read_routers(struct office_routers *r)
 {
 	static const char own[] =
 	    ":public:private:queue:transport:postman:freezer:";

@@ -66,7 +66,7 @@ struct office_routers {
 	char	list[OFFICE_LINE + 8];	/* the names, each with its NUL */
 	char	why[OFFICE_LINE + 200];
 };
-int	office_routers(struct office_routers *);
+int	office_read_routers(struct office_routers *);
 
 #define MAILNAME_MOST	253	/* bytes of a name */
 #define MAILNAME_SIZE	(MAILNAME_MOST + 1)	/* the NUL included */

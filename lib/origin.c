@@ -180,7 +180,8 @@ origin_read_head(struct diags *n, struct head *h)
 	int nrcpt = 0, seen_ret = 0;
 
 	memset(h, 0, sizeof(*h));
-	for (ctl_seek(&n->c, 0); ctl_walk(&n->c) && n->c.l.line[0] != 'd' &&
+	for (ctl_seek(&n->c, 0); ctl_read_line(&n->c) &&
+	    n->c.l.line[0] != 'd' &&
 	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
 		nrcpt += n->c.l.line[0] == 'r';
 		scan_wish(&n->c, h, &seen_ret);
@@ -215,7 +216,7 @@ begin_origin(struct origin *g)
 	g->from = g->w.l.off;
 	if (g->w.l.line[0] == 'm')
 		return;
-	strcpy(g->sender, ctl_address(&g->w));
+	strcpy(g->sender, ctl_read_address(&g->w));
 	g->long_sender = g->w.long_sender;
 }
 
@@ -265,7 +266,7 @@ read_origin(struct origin *g, unsigned long off)
 	}
 	ctl_seek(&g->w, g->to);
 	g->to = ULONG_MAX;
-	while (!seen && ctl_walk(&g->w)) {
+	while (!seen && ctl_read_line(&g->w)) {
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
@@ -315,7 +316,7 @@ diag_open(struct diags *n, const char *name)
 int
 diag_next_rcpt(struct diags *n)
 {
-	while (ctl_walk(&n->c))
+	while (ctl_read_line(&n->c))
 		if (n->c.l.line[0] == 'r')
 			return 1;
 	return 0;
@@ -363,7 +364,7 @@ split_diag(struct diags *n)
 int
 diag_next(struct diags *n)
 {
-	while (ctl_walk(&n->c))
+	while (ctl_read_line(&n->c))
 		if (n->c.l.line[0] == 'd' && split_diag(n) == 0)
 			return 1;
 	return 0;

@@ -28,7 +28,7 @@ struct diags {
 	char	said[LINE_MAX_];	/* memory of field and text */
 
 	struct ctl c;		/* the walk through the file */
-	struct ctl rc;		/* the recipient that ctl_rcpt has read */
+	struct ctl rc;		/* the recipient that ctl_read_rcpt has read */
 };
 
 /* Opens transport/name: 0, or -1 with errno. */

@@ -145,7 +145,7 @@ mq_read_around(struct mq_queue *q, const char *po, int alone)
 	struct office_routers r;
 	int i, n, age, none, bad;
 
-	office_routers(&r);
+	office_read_routers(&r);
 	for (i = 0; i < r.n; i++) {
 		bad = count_dir(po, r.v[i], &n, &age, &none);
 		if (bad && i == 0 && !alone && errno == ENOENT)

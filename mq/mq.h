@@ -167,7 +167,7 @@ struct mq_queue {
 	int	bounces;	/* double bounces in postman/ */
 	int	aside_age;	/* or MQ_UNKNOWN */
 	int	router;		/* messages in the directories of
-				 * office_routers(); MQ_UNKNOWN */
+				 * office_read_routers(); MQ_UNKNOWN */
 	int	router_age;
 	char	router_why[MQ_WHY_MAX];	/* why router is unknown, or "" */
 	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
@@ -369,8 +369,8 @@ int	mq_release_words(struct mq_order *, const char *po);
 int	mq_is_id(const char *);
 /* Returns NAME of freezer/NAME; NULL: the text is no such name. */
 const char *mq_frozen_name(const char *);
-/* Returns N of N, deferred/N or DIR/N, DIR one of office_routers(); NULL: the
- * text is no such name. */
+/* Returns N of N, deferred/N or DIR/N, DIR one of office_read_routers(); NULL:
+ * the text is no such name. */
 const char *mq_router_num(const char *);
 /* Returns that directory, deferred or freezer if the file is there, good until
  * the next call; NULL: the file is in none of them. */

@@ -47,7 +47,7 @@ mq_router_num(const char *s)
 		return NULL;
 	if (n == 0 || strncmp(s, DEFERRED "/", n) == 0)
 		return num;
-	office_routers(&r);
+	office_read_routers(&r);
 	for (i = 0; i < r.n; i++)
 		if (strncmp(s, r.v[i], n - 1) == 0 && r.v[i][n - 1] == '\0')
 			return num;
@@ -62,7 +62,7 @@ mq_router_dir(const char *po, const char *num)
 	const char *dir;
 	int i;
 
-	office_routers(&r);
+	office_read_routers(&r);
 	for (i = 0; i < r.n + 2; i++) {
 		dir = i < r.n ? r.v[i] : i == r.n ? DEFERRED : "freezer";
 		if (lstat(path_in(po, "%s/%s", dir, num), &st) == 0 &&

@@ -88,10 +88,10 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
-		while ((letter = ctl_line(&c)) > 0 && (letter != 'r' ||
+		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
-				m->sender = mq_intern(q, ctl_address(&c));
+				m->sender = mq_intern(q, ctl_read_address(&c));
 			else if (letter == '#' && m->skipped != NULL)
 				add_cancel(q, m, &c);
 		ctl_close(&c);
@@ -167,7 +167,7 @@ add_line(struct mq_queue *q, unsigned msg, struct ctl *c)
 		q->jobs[d->job].what = ctl_cancels[c->cancel];
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
-	sender = q->msgs[msg].sender = mq_intern(q, ctl_address(c));
+	sender = q->msgs[msg].sender = mq_intern(q, ctl_read_address(c));
 	return sender == NULL ? -1 : 0;
 }
 
@@ -181,7 +181,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	unsigned i;
 
 	if (open_ctl(&c, po, name) == 0)
-		while ((letter = ctl_line(&c)) > 0 &&
+		while ((letter = ctl_check_line(&c)) > 0 &&
 		    strchr("ers", letter) == NULL)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
@@ -193,7 +193,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	m = mq_msg_get(q, name, 1);
 	bad = m == NULL;
 	i = bad ? 0 : (unsigned)(m - q->msgs);
-	for (; !bad && letter > 0; letter = ctl_line(&c))
+	for (; !bad && letter > 0; letter = ctl_check_line(&c))
 		bad = add_line(q, i, &c) < 0;
 	ctl_close(&c);
 	if (bad)
@@ -305,7 +305,7 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	}
 	if (r->why != NULL)
 		return;
-	while ((letter = ctl_line(&c)) > 0) {
+	while ((letter = ctl_check_line(&c)) > 0) {
 		if (letter != 'r' || !is_pending(&c))
 			continue;
 		d = mq_dest_get(q, c.channel, c.host);

@@ -144,7 +144,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 	const char *reason = mq_why_find(q, m, off);
 	const struct mq_job *j;
 
-	if (ctl_rcpt(&n->rc, off) < 0)
+	if (ctl_read_rcpt(&n->rc, off) < 0)
 		return;
 	mq_print("\t%s  %s/%s", n->rc.user, n->rc.channel, n->rc.host);
 	if (n->rc.orcpt[0] != '\0')
@@ -173,7 +173,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 		return -1;
 	bad = add_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_seek(&n.c, 0);
-	while (ctl_walk(&n.c))
+	while (ctl_read_line(&n.c))
 		if (n.c.l.len == 1 && n.c.l.line[0] == 'm') {
 			put_header(&n.c);
 			break;

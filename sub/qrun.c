@@ -40,8 +40,8 @@
  * who could get a DSN, postman/ gets a copy of the file.
  *
  * The oldest file is first.  The directories of ROUTERDIRS and bulk/ follow
- * router/ in the order of office_routers(); as soon as router/ has a new file,
- * that is next.  With PARAMworkers 4, four processes share the list of a
+ * router/ in the order of office_read_routers(); as soon as router/ has a new
+ * file, that is next.  With PARAMworkers 4, four processes share the list of a
  * directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
@@ -1136,7 +1136,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 		say_set_times();
 	if (code != 0)
 		return code;
-	if (office_routers(&routers) < 0) {
+	if (office_read_routers(&routers) < 0) {
 		say("%s", routers.why);
 		return X_CONFIG;
 	}

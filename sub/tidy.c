@@ -366,7 +366,7 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 		return;
 	for (i = 0; i < ROUTER; i++)
 		tidy_dir(i, areas[i], "");
-	office_routers(&routers);
+	office_read_routers(&routers);
 	for (i = 0; i < routers.n; i++)
 		tidy_dir(ROUTER, routers.v[i], "");
 	for (i = 0; i < OFFICE_DIRS; i++)

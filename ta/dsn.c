@@ -182,7 +182,7 @@ read_lates(void)
 		return errno == ENOENT ? 0 : -1;
 	while (diag_next(n)) {
 		if (n->tag != ' ' || n->due == 0 ||
-		    ctl_rcpt(&n->rc, n->off) < 0)
+		    ctl_read_rcpt(&n->rc, n->off) < 0)
 			continue;
 		late = late_of(&n->rc, 0, 1);
 		if (late == NULL ||
@@ -215,7 +215,7 @@ next_late(struct diags *n)
 
 	while (diag_next_rcpt(n)) {
 		n->off = n->c.l.off;
-		if (ctl_rcpt(&n->rc, n->off) == 0 &&
+		if (ctl_read_rcpt(&n->rc, n->off) == 0 &&
 		    (n->rc.tag == ' ' || n->rc.tag == '~') &&
 		    (late = late_of(&n->rc, 0, 0)) != NULL &&
 		    n->rc.delays < late->due)
@@ -327,7 +327,7 @@ find_action(struct diags *n, struct item *it)
 {
 	unsigned wish;
 
-	if (ctl_rcpt(&n->rc, n->off) < 0)
+	if (ctl_read_rcpt(&n->rc, n->off) < 0)
 		return FOUND_NO;
 	it->why = line_before(n);
 	/* '-' is of an older scheduler, which knew what -x does now */
@@ -462,7 +462,7 @@ mark(int sent)
 				continue;	/* it was removed */
 			}
 		}
-		if (delays ? ctl_rcpt(&n->rc, it->off) < 0 ||
+		if (delays ? ctl_read_rcpt(&n->rc, it->off) < 0 ||
 		    diag_set_delays(n, it->delays[sent]) < 0 :
 		    diag_set_tag(n, it->at, '+') < 0)
 			return -1;
@@ -712,7 +712,7 @@ verdict(void)
 	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
-		if (ctl_rcpt(&n->rc, n->c.l.off) < 0 || is_exempt(&n->rc))
+		if (ctl_read_rcpt(&n->rc, n->c.l.off) < 0 || is_exempt(&n->rc))
 			v = "error";
 		else if (origin_find(n, &report.origin, n->c.l.off) < 0)
 			return NULL;

@@ -77,7 +77,7 @@ kind_of(const char *word)
 static int
 wants_report(const struct lib_rcpt *r)
 {
-	unsigned wishes = ctl_notify(r->dsn, NULL, 0);
+	unsigned wishes = ctl_parse_notify(r->dsn, NULL, 0);
 
 	return (wishes & NOTIFY_FAILURE) || !(wishes & NOTIFY_GIVEN);
 }

@@ -79,7 +79,7 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (write_tag(job, r, field) < 0)
 		lib_note("cannot set tag %c of %s at %lu: %s", tag,
-		    ctl_msg(job->name), r->off, strerror(errno));
+		    ctl_log_name(job->name), r->off, strerror(errno));
 }
 
 static int
@@ -152,7 +152,7 @@ struct scan {
 static void
 scan_sender(struct scan *sc)
 {
-	const char *p = ctl_address(&sc->c);
+	const char *p = ctl_read_address(&sc->c);
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
@@ -318,7 +318,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host)
 	sc.end = &job->rcpts;
 	ctl_start(&sc.c, job->ctl, job->name);
 	sc.c.capitals = 1;
-	while ((letter = ctl_line(&sc.c)) > 0)
+	while ((letter = ctl_check_line(&sc.c)) > 0)
 		scan_line(&sc, letter);
 	job->body = sc.c.body;
 	if (letter < 0)

@@ -170,11 +170,11 @@ report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *relay, const char *text)
 {
 	int wanted = status != NULL &&
-	    (ctl_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
+	    (ctl_parse_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
 
 	if (wanted && write_diag(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
-		    ctl_msg(job->name), r->off, strerror(errno));
+		    ctl_log_name(job->name), r->off, strerror(errno));
 		wanted = 0;	/* the success is reported without a DSN */
 	}
 	send_report(job, r, relay, wanted ? "ok2" : "ok3", text, '+');

@@ -401,7 +401,7 @@ recall(struct report *r, const struct item *it)
 	long when = 0;
 
 	if (report_open_file(r, it->file) < 0 ||
-	    ctl_rcpt(&r->nt.rc, it->off) < 0)
+	    ctl_read_rcpt(&r->nt.rc, it->off) < 0)
 		return -1;
 	if (r->say != NULL) {
 		r->say(r, it);

@@ -586,7 +586,8 @@ begin_job(struct lib_job *job)
 	char line[2 * NET_NAME];
 
 	if (opt.log != NULL) {
-		text_fmt(line, sizeof(line), "# msg=%s", ctl_msg(job->name));
+		text_fmt(line, sizeof(line), "# msg=%s",
+		    ctl_log_name(job->name));
 		transcript(line, strlen(line));
 	}
 	watch_passwords();

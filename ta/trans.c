@@ -298,8 +298,8 @@ make_command(struct trans *t, int i)
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & ES_DSN) {
-			add_notify(&line, ctl_notify(t->to[i - 1]->dsn, orcpt,
-			    sizeof(orcpt)));
+			add_notify(&line, ctl_parse_notify(t->to[i - 1]->dsn,
+			    orcpt, sizeof(orcpt)));
 			n = strcspn(orcpt, ";");	/* length of the type */
 			if (n > 0 && n + 1 < strlen(orcpt))
 				add_param(&line, "ORCPT", orcpt,

@@ -131,10 +131,11 @@ use(struct message *m, long size)
 		n++;
 		off = v->r[0].off;
 		fuzz_must(ctl_set_tag(m->name, off, '-') == 0, "marked");
-		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
+		fuzz_must(ctl_read_tag(m->name, off, &pid) == '-',
+		    "it says so");
 		fuzz_must(ctl_append_diag(m->name, off, n & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
-		ctl_rcpt_at(m->name, off);
+		ctl_find_rcpt(m->name, off);
 	}
 	compare(m->name, size, n * 20);
 }
@@ -185,7 +186,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		fuzz_must(m != NULL, "what was loaded is loaded again");
 	}
 	if (m != NULL) {
-		ctl_field(name, "e", value, sizeof(value));
+		ctl_read_field(name, "e", value, sizeof(value));
 		check_message(m, (long)n);
 		use(m, (long)n);
 	} else {

@@ -106,7 +106,7 @@ walk(int fd)
 
 	nrcpts = 0;
 	ctl_start(&c, fd, "A/" NAME);
-	for (; (letter = ctl_line(&c)) > 0; first = 0, last = c.l.off) {
+	for (; (letter = ctl_check_line(&c)) > 0; first = 0, last = c.l.off) {
 		fuzz_must(first || c.l.off > last, "lines ascend");
 		fuzz_must(letter == (unsigned char)before[c.l.off],
 		    "with their letters");
@@ -115,10 +115,10 @@ walk(int fd)
 		else if (letter == 'T')
 			is_word(c.host, 1);
 		else if (letter == 's' || letter == 'e')
-			ctl_address(&c);
+			ctl_read_address(&c);
 	}
 	fuzz_must((letter < 0) == (c.why != NULL), "there is a reason");
-	fuzz_must(ctl_line(&c) == letter || letter == 0, "and no way on");
+	fuzz_must(ctl_check_line(&c) == letter || letter == 0, "and no way on");
 	if (letter < 0)
 		nrcpts = 0;
 	return letter;
@@ -133,7 +133,7 @@ take(int good)
 	int letter;
 
 	if (ctl_open(&c, NAME) == 0) {
-		while ((letter = ctl_next(&c)) > 0)
+		while ((letter = ctl_next_pending(&c)) > 0)
 			if (letter == 'r' && good && i < nrcpts)
 				fuzz_must(c.l.off == rcpts[i++].off,
 				    "the same recipient");
@@ -153,11 +153,11 @@ ask(struct diags *n, unsigned long off)
 	char value[700];
 	long pid;
 
-	ctl_tag(NAME, off, &pid);
-	c = ctl_rcpt_at(NAME, off);
+	ctl_read_tag(NAME, off, &pid);
+	c = ctl_find_rcpt(NAME, off);
 	if (c != NULL)
 		ctl_mailbox_hash(c);
-	if (ctl_rcpt(&n->rc, off) == 0)
+	if (ctl_read_rcpt(&n->rc, off) == 0)
 		fuzz_must(c != NULL && n->rc.notify == c->notify,
 		    "all readers find the same notify");
 	fuzz_must(origin_find(n, &g, off) == 0, "an origin is anywhere");
@@ -176,7 +176,7 @@ ask_all(void)
 	fuzz_must(diag_open(&n, NAME) == 0, "who reports can read it");
 	origin_start(&n, &g);
 	for (i = 0; i < nrcpts; i++) {
-		fuzz_must(ctl_rcpt(&n.rc, rcpts[i].off) == 0 &&
+		fuzz_must(ctl_read_rcpt(&n.rc, rcpts[i].off) == 0 &&
 		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&
 		    strcmp(n.rc.host, rcpts[i].host) == 0 &&
 		    strcmp(n.rc.user, rcpts[i].user) == 0,
@@ -222,8 +222,8 @@ change(void)
 	for (i = 0; i < nrcpts; i++) {
 		off = rcpts[i].off;
 		fuzz_must(ctl_set_tag(NAME, off, '-') == 0 &&
-		    ctl_tag(NAME, off, NULL) == '-' &&
-		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
+		    ctl_read_tag(NAME, off, NULL) == '-' &&
+		    ctl_read_tag(NAME, off, &pid) == '-', "a tag is set");
 		fuzz_must(ctl_append_diag(NAME, off, i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
@@ -247,8 +247,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	read_lines(fd);
 	good = walk(fd) == 0;
 	close(fd);
-	ctl_field(NAME, "v", value, sizeof(value));
-	ctl_field(NAME, "se", value, sizeof(value));
+	ctl_read_field(NAME, "v", value, sizeof(value));
+	ctl_read_field(NAME, "se", value, sizeof(value));
 	take(good);
 	ask_all();
 	change();
