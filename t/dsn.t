@@ -188,6 +188,12 @@ like 'a clause for the channel dsn sets how it is tried' \
 is 'a clause for the channel dsn sets no expiry, limit or queueonly' \
     "$(printf '%s\n' "$explained" |
     grep -E '^	(expiry=|queueonly|maxring=)' | tr -d '\t\n')" 'expiry=0smaxring=1'
+printf '*/*	user=12345\n' >>"$tmp/cf"
+like 'the agent dsn has the user of the scheduler' \
+    "$("$SCHEDULER" -n -f "$tmp/cf" dsn/delay)" "^	user=$(id -u)\$"
+printf 'dsn/*	user=12345\n' >>"$tmp/cf"
+like 'a clause for the channel dsn sets its user' \
+    "$("$SCHEDULER" -n -f "$tmp/cf" dsn/delay)" '^	user=12345$'
 
 # ---- a slot of its own, and operators -----------------------------------------
 
@@ -382,6 +388,51 @@ ok 'a report of a recipient line by an agent of the channel dsn is refused' \
     wait_log 'report agent=.*num=551 rcpt=[1-9].* (refused|no such)'
 ok 'a job of the channel dsn ends after a report that was refused' \
     wait_log 'delivered msg=551-1 .*rcpt=0 channel=dsn'
+sched_stop
+
+# ---- an agent that crashes, or hangs -----------------------------------------------
+
+# It takes a job and crashes, or hangs if there is a file, until it is mended.
+agent ill <<END
+[ ! -f "$tmp/mended" ] || exec "$D" "\$@"
+echo '#hungry'
+read -r line
+echo "\$line" >>"$tmp/ill.jobs"
+[ -f "$tmp/hang" ] || kill -9 \$\$
+until [ -f "$tmp/mended" ] || [ ! -d "$tmp" ]; do sleep $lib_nap; done
+END
+rm -rf "$po"
+spool_new "$po"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries=1
+dsn/*	interval=1s retries=1 maxring=1 command="ill -n mx.here"
+fail/*	command="$A -c fail error no such user"
+fine/*	command="$A -c fine"
+END
+failing "$po" 561-1 anna@a.example u
+ok 'the scheduler starts with an agent of the channel dsn that crashes' \
+    sched_start "$po" "$tmp/cf"
+ok 'it crashes again and again' wait_for 30 eval \
+    '[ "$(count "agent-lost .*channel=dsn .*signal 9")" -ge 3 ]'
+put "$po" 562-1 fine h u
+failing "$po" 563-1 bert@b.example u
+ok 'other mail is delivered beside its crashes' wait_log 'complete msg=562-1'
+ok 'other mail fails beside its crashes' wait_log 'failed msg=563-1'
+: >"$tmp/ill.jobs"
+: >"$tmp/hang"
+ok 'it hangs with a job' wait_for 30 [ -s "$tmp/ill.jobs" ]
+put "$po" 564-1 fine h u
+failing "$po" 565-1 carl@c.example u
+ok 'other mail is delivered while it hangs' wait_log 'complete msg=564-1'
+ok 'other mail fails while it hangs' wait_log 'failed msg=565-1'
+is 'only messages that owe a DSN are left' \
+    "$(cd "$po/transport" && echo *)" '561-1 563-1 565-1'
+: >"$tmp/mended"
+for m in 561-1 563-1 565-1; do
+	ok "the DSN is sent when the agent is mended: $m" dsn_of $m
+done
+ok 'no message is left' wait_for 30 po_empty "$po"
 sched_stop
 
 # ---- two clauses -----------------------------------------------------------------

@@ -167,6 +167,11 @@ $report"
 	like 'our mailq asks for facts by the port' "$("$top/mailq" -p $port)" \
 	    '^101-1  <sender>  14 bytes'
 fi
+sed 's/^PARAMmailqsock .*/PARAMmailqsock none/' "$tmp/cf" >"$tmp/cf.none"
+cp "$tmp/cf.none" "$tmp/cf"
+kill -HUP $sched_pid
+wait_log 'reload file=.* done'
+nok 'PARAMmailqsock none closes the port' "$ask" tcp $port
 kill -USR2 $sched_pid
 ok 'SIGUSR2, which once asked for a dump, ends nothing' eval \
     '"$ask" pipe "$pipe" >"$tmp/dump" && [ "$(tail -n 1 "$tmp/dump")" = End: ]'

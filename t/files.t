@@ -254,6 +254,36 @@ is 'nothing is taken from a transport/ that is refused' "$(delivered 405-1)" 0
 chmod 755 "$po/transport"
 ok 'mail is taken when the mode of transport/ is right' \
     wait_log 'complete msg=405-1' 30
+# Refuses mail of a transport/ that was put in the place of ours.
+refused() {	# name what words
+	put "$po" $1 test h u
+	ok "$2 in the place of transport/ is refused" \
+	    wait_log "scan dir=.*transport $3" 30
+	is "nothing is taken from $2 in the place of transport/" \
+	    "$(delivered $1)" 0
+	rm -rf "$po/transport" "$po/mine/$1" "$po/queue/$1"
+	mv "$po/mine" "$po/transport"
+	put "$po" ${1}1 test h u
+	ok "mail is taken when $2 has left the place of transport/" \
+	    wait_log "complete msg=${1}1" 30
+}
+mv "$po/transport" "$po/mine"
+if [ -n "$skip_links" ]; then
+	mv "$po/mine" "$po/transport"
+	for i in 1 2 3; do skip 'a link as transport/' 'built without lstat'; done
+else
+	mkdir "$po/else"
+	ln -s else "$po/transport"
+	refused 407-1 'a link' 'this is no directory'
+fi
+if [ "$(id -u)" -eq 0 ]; then
+	mv "$po/transport" "$po/mine"
+	mkdir "$po/transport"
+	chown 65534 "$po/transport"
+	refused 408-1 'a directory of another user' "it is neither root's nor ours"
+else
+	for i in 1 2 3; do skip 'a foreign directory as transport/' 'not root'; done
+fi
 rm -rf "$po/ours"
 mv "$po/queue" "$po/away"
 printf 'i 406-1\no 0\nl x\ns local - s 0\nr           test h a 0\nm\n\n' \

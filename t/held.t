@@ -76,6 +76,33 @@ like 'another holder of the guard does not stop a job' "$(cat "$tmp/said")" \
     "2/[0-9]*$tab${tab}ok3"
 kill "$guard_pid"
 
+# Whoever can read the file can lock it.  What is counted are the naps after a
+# try in vain, which a busy machine does not make longer.
+message 3-1 good
+bg "$held" -r "$po/transport/3-1" >"$tmp/guard"
+guard_pid=$bg_pid
+wait_for 20 grep guard "$tmp/guard"
+title='a foreign lock delays a job by 0.4 seconds'
+naps='?select,?_newselect,?pselect6,?pselect6_time64'
+if strace -o /dev/null -e "trace=$naps" true 2>/dev/null; then
+	printf '3-1\th\n' >"$tmp/job"
+	(cd "$po/transport" && exec strace -o "$tmp/trace" \
+	    -e "trace=?fcntl,?fcntl64,$naps" "$top/ta/sm" -0 -c x \
+	    -f "$tmp/sm.cf" waits) <"$tmp/job" >"$tmp/said" 2>&1
+	is "$title, and does not stop it" "$(awk '
+	    / = -1 (EAGAIN|EACCES)/ && /F_SETLK/ { vain = 1; next }
+	    vain && match($0, /tv_[un]sec=[0-9]+/) {
+		split(substr($0, RSTART, RLENGTH), w, "=")
+		all += w[2] / (w[1] == "tv_usec" ? 1e6 : 1e9)
+	    }
+	    { vain = 0 }
+	    END { printf "%.3f", all }' "$tmp/trace") $(grep -c \
+	    "3/[0-9]*$tab${tab}ok3" "$tmp/said")" '0.400 1'
+else
+	skip "$title, and does not stop it" 'no strace'
+fi
+kill "$guard_pid"
+
 # Two agents get the same jobs at once: each recipient is for one of them.
 rm -f "$tmp/runs"
 cat >"$tmp/waits" <<END_

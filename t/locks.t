@@ -15,9 +15,20 @@ PARAMmailqsock none
 PARAMdsn="-x '*'"
 */*	interval=1h retries=1 expiry=1d
 test/*	overfeed=20 maxring=1 command="$A -c test -o $tmp/out"
+gate/*	timeout=1d command="$top/ta/sm -0 -c gate -t 1d -f $tmp/sm.cf wait"
 kept/*	queueonly command="$A -c kept -o $tmp/out"
 stay/*	idlemax=1d command="$A -c stay -o $tmp/stay"
 END
+conf "$tmp/wait" <<END
+#!/bin/sh
+echo \$1 >>$tmp/out
+until [ -f $tmp/gate ]; do
+	[ -d $tmp ] || exit 1
+	sleep $lib_nap
+done
+END
+chmod 755 "$tmp/wait"
+echo "wait n $tmp/wait wait \$u" >"$tmp/sm.cf"
 : >"$tmp/out"
 lock() {	# name [f]
 	off=$(awk '/^r/ { print n + 0; exit } { n += length($0) + 1 }' \
@@ -132,6 +143,28 @@ ok 'a tag with the number of an agent that has no job of the file is removed' \
     wait_log 'complete msg=105-1' 20
 is 'the agent of that number is alive' "$(kill -0 "$agent" && echo yes)" yes
 like 'the queue is empty in the end' "$(queue)" 'the queue is empty'
+sched_stop
+
+# ---- the file of a job, locked by somebody who can read it ------------------------------
+
+: >"$tmp/out"
+put "$po" 108-1 gate h user
+bg "$top/t/held" -r "$po/transport/108-1" >"$tmp/guard"
+wait_for 30 [ -s "$tmp/guard" ]
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'an agent gets a job whose file another process has locked' \
+    wait_for 20 [ -s "$tmp/out" ]
+like 'the agent has written its lock' "$(grep '^r' "$po/transport/108-1")" '^r~'
+steps=$(count clock-step)
+mono=$((mono + 2000))
+set_clock "$MONO" $mono
+ok 'more than 15 minutes pass' \
+    wait_for 20 eval '[ "$(count clock-step)" -gt "$steps" ]'
+like 'the agent has the job for all that' "$(queue)" 'agent pid [0-9]* has it'
+: >"$tmp/gate"
+ok 'the job is delivered' wait_log 'complete msg=108-1' 20
+is 'a foreign lock made the agent not look dead' \
+    "$(count 'unlock|agent-lost|agent-silent') $(grep -c . "$tmp/out")" '0 1'
 sched_stop
 
 # ---- one number, two files ------------------------------------------------------------

@@ -103,6 +103,25 @@ ok 'a post office that a group can write to: the log says so' \
     logged 'warn spool dir=.*/po its group.*chmod g-w'
 sched_stop
 chmod 755 "$po"
+if [ "$(id -u)" -eq 0 ]; then
+	chown 65534 "$po"
+	ok 'the scheduler starts with a post office of another user' \
+	    sched_start "$po" "$tmp/cf"
+	ok 'a post office of another user: the log says so' \
+	    logged 'warn spool dir=.*/po its owner, uid 65534.*chown 0'
+	sched_stop
+	chown 0 "$po"
+else
+	skip 'the scheduler starts with a post office of another user' 'not root'
+	skip 'a post office of another user: the log says so' 'not root'
+fi
+chmod 700 "$po/transport" "$po/queue"
+ok 'the scheduler starts with a queue that is closed to others' \
+    sched_start "$po" "$tmp/cf"
+is 'a queue that is closed to others stays closed' \
+    "$(mode "$po/transport") $(mode "$po/queue")" 'drwx------ drwx------'
+sched_stop
+chmod 755 "$po/transport" "$po/queue"
 rmdir "$po/router"
 : >"$po/router"
 nok 'a file in the place of a directory prevents the start' \

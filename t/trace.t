@@ -260,13 +260,14 @@ cp "$tmp/sched.log" "$tmp/whole.log"
 
 # ---- the files of the log ------------------------------------------------------------
 
-mode() {	# yes or no: of a log that is made so
+mode() {	# yes or no [mode]: of a log that is made so, or was there
 	conf "$tmp/cf.mode" <<-END
 	PARAMmailqsock none
 	PARAMlogaddresses $1
 	*/*	interval=1h command="$A -c fine"
 	END
 	rm -f "$tmp/mode.log"
+	[ $# -eq 1 ] || { : >"$tmp/mode.log" && chmod "$2" "$tmp/mode.log"; }
 	spool_new "$tmp/po.mode"
 	bg "$top/scheduler" -i -P "$tmp/po.mode" -f "$tmp/cf.mode" \
 	    -L "$tmp/mode.log" 2>/dev/null
@@ -277,6 +278,8 @@ mode() {	# yes or no: of a log that is made so
 }
 is 'a log with addresses is made for owner and group' "$(mode yes)" -rw-r-----
 is 'a log without addresses is made for all' "$(mode no)" -rw-r--r--
+is 'a log that exists keeps its mode' "$(mode yes 604) $(mode no 620)" \
+    '-rw----r-- -rw--w----'
 
 # ---- many recipients --------------------------------------------------------------------
 
