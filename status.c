@@ -39,9 +39,10 @@
  *
  * Requests are not trusted.  A request is one short line of known words, and a
  * suffix consists of letters and digits.  mailq writes it at once, with an end
- * of line in front, so nothing that others have begun to write joins it.  Only
- * a named pipe is opened for an answer: it is checked before and after the
- * open, links are not followed, and a pipe without a reader is not waited for.
+ * of line in front, so a line that another process has begun to write does not
+ * join the request.  Only a named pipe is opened for an answer: the file is
+ * checked before and after the open, links are not followed, and the scheduler
+ * does not wait for a reader of the pipe.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -54,51 +55,51 @@
 #endif
 
 #define PORT		174	/* where ZMailer's mailq asks */
-#define DUMPS		5	/* at one time */
-#define AGAIN		1	/* seconds until a failed open is repeated, and
-				 * between signals to the children while no
-				 * place is free */
+#define DUMPS		5	/* dumps for all users at one time */
+#define PLACES		(DUMPS + 1)	/* the last one is for root and the
+					 * scheduler's own user */
+#define RETRY_PAUSE	1	/* seconds between tries to open pipes and port,
+				 * and between signals to slow dumps */
 #define REQUEST_MOST	2100	/* bytes in a request */
-#define AT_A_TIME	112	/* bytes read at once: a few requests */
-#define SUFFIX_MOST	20
+#define READ_SIZE	112	/* bytes of one read: a few requests */
+#define SUFFIX_MOST	20	/* bytes */
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
-#define ANYBODY		(-1L)	/* the uid of a caller by the port */
+#define NO_UID		(-1L)	/* a client of the port */
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
-#define AT_ONCE	100	/* jobs that a command ends and syncs before its
-			 * answer; more would delay mail */
+#define CANCELS_AT_ONCE	100	/* jobs that a command ends and syncs before its
+				 * answer; more would delay mail */
 
-#define PLACES	(DUMPS + 1)	/* children that write dumps; one is kept for
-				 * root and our own user */
-
-/* A pipe for requests.  It has a writer of ours, so that it never ends. */
+/* A pipe for requests.  The scheduler also has it open for writing, so that a
+ * read never finds its end. */
 struct inlet {
 	char	*path;			/* PATH_MAX_ bytes */
-	int	in, keep;		/* our ends, -1: closed */
+	int	in, writer;		/* descriptors, -1: closed */
 	char	*part;			/* a line not yet ended */
 	size_t	used;			/* bytes in part */
-	int	overlong;		/* the current line is dropped */
+	int	overlong;		/* 1: the current line is dropped */
 };
 
-static char paths[2][PATH_MAX_], parts[2][REQUEST_MOST + AT_A_TIME];
+static char paths[2][PATH_MAX_], parts[2][REQUEST_MOST + READ_SIZE];
 static struct inlet queries = { paths[0], -1, -1, parts[0], 0, 0 };
 static struct inlet commands = { paths[1], -1, -1, parts[1], 0, 0 };
-static int port_fd = -1;		/* listens, or -1 */
+static int port_fd = -1;		/* the listening socket, or -1 */
 
 static struct {
 	struct port at;			/* where port_fd listens */
-	double	again;			/* mono; the end of AGAIN seconds */
-	int	deaf;			/* 1: no descriptor for a caller */
-	int	missing;		/* a pipe or port is not open, and that
-					 * was logged */
-	long	dump[PLACES];		/* process numbers, 0: free */
-	double	log_at;			/* mono; when the next request may be
-					 * logged */
+	double	retry_at;		/* mono; the end of RETRY_PAUSE */
+	int	accept_failed;		/* 1: the port is not watched until
+					 * retry_at */
+	int	missing;		/* 1: a pipe or the port could not be
+					 * opened; this was logged */
+	long	dump_pid[PLACES];	/* process numbers, 0: free */
+	double	next_log;		/* mono; no request is logged before */
 } st;
 
-/* ---- commands: what they name ----------------------------------------- */
+/* ---- commands: their targets ------------------------------------------ */
 
 /*
- * operation: a command while it is being done.
+ * operation: a command that is carried out.  Its target is a message, or
+ * addresses; without both it is "all".
  *
  * "bounce smtp/a.test" has the verb bounce and one pattern; of three vertices
  * that match, one with an agent, n[OUT_DONE] is 2 and n[OUT_REPORT] is 1, and
@@ -106,27 +107,27 @@ static struct {
  */
 struct operation {
 	const struct verb *verb;
-	const char *what;
-	struct message *msg;	/* it names a message, or NULL */
-	char	**patterns;	/* it names addresses, or NULL; neither: all */
+	const char *what;	/* the target as written */
+	struct message *msg;	/* a target, or NULL */
+	char	**patterns;	/* for the addresses of a target, or NULL */
 	struct text *answer;
-	unsigned n[OUTCOMES];	/* vertices; of release: holds */
-	long	read;		/* files of forgotten mail that are read for it,
-				 * -1: there is no memory for that */
+	unsigned n[OUTCOMES];	/* vertices of each outcome; release: holds */
+	long	nfiles;		/* files of forgotten mail to read, -1: memory
+				 * is missing to read them */
 };
 
 struct verb {
 	const char *name;
-	void	(*act)(struct operation *);
-	int	all;		/* it may be given "all" */
-	const char *done;	/* the word for its jobs in the answer */
-	enum cancel cancel;
+	void	(*run)(struct operation *);
+	int	takes_all;	/* 1: "all" is a target, too */
+	const char *done;	/* what has become of the jobs, in the answer */
+	enum cancel cancel;	/* of delete and bounce */
 };
 
 /* Returns the message whose files have this name without directories, or NULL.
  * Other messages may have the same number. */
 static struct message *
-find_message(const char *name)
+find_named_message(const char *name)
 {
 	struct message *m = msg_find_number(num_of(name, NULL), NULL);
 
@@ -135,12 +136,12 @@ find_message(const char *name)
 	return m;
 }
 
-/* Calls act for each vertex that the command names and that is not done.
- * O(vertices), which an operator's command may cost.  None that is in core is
- * freed meanwhile, as the sweep comes later. */
+/* Calls visit for each vertex of the target that is not DONE.  O(vertices),
+ * which an operator's command may cost.  visit may end a vertex, which stays
+ * linked until the sweep. */
 static void
-each_vertex(struct operation *r,
-    void (*act)(struct operation *, struct vertex *))
+visit_vertices(struct operation *op,
+    void (*visit)(struct operation *, struct vertex *))
 {
 	struct hlink *l = NULL;
 	struct vertex *v;
@@ -149,112 +150,114 @@ each_vertex(struct operation *r,
 		v = msg_first_vertex(OWNER(struct message, link, l));
 		for (; v != NULL; v = msg_next_vertex(v))
 			if (v->state != V_DONE &&
-			    (r->msg == NULL || r->msg == v->msg) &&
-			    th_is_matched(v->thread, r->patterns))
-				act(r, v);
+			    (op->msg == NULL || op->msg == v->msg) &&
+			    th_is_matched(v->thread, op->patterns))
+				visit(op, v);
 	}
 }
 
 static const char *
-plural(unsigned n)
+plural_ending(unsigned n)
 {
 	return n == 1 ? "" : "s";
 }
 
-/* The answer to a flush, delete or bounce.  It is "no" if the disk could not be
- * written for some of the jobs, though the others are done. */
+/* Answers a flush, delete or bounce with the numbers of jobs.  The answer is
+ * "no" if the disk could not be written for one of them. */
 static void
-say_how_many(struct operation *r)
+answer_counts(struct operation *op)
 {
-	int flush = r->verb->cancel == CANCEL_NONE, i;
-	const char *are[OUTCOMES] = { NULL, "more to be worked off",
+	int is_flush = op->verb->cancel == CANCEL_NONE, i;
+	const char *texts[OUTCOMES] = { NULL, "more will follow",
 	    "when their agents have reported", "held",
-	    "not: the spool cannot be written to" };
+	    "failed: the spool cannot be written to" };
 	unsigned sum = 0;
 
-	if (flush)
-		are[OUT_REPORT] = "with agents";
+	if (is_flush)
+		texts[OUT_REPORT] = "with agents";
 	for (i = 0; i < OUTCOMES; i++)
-		sum += r->n[i];
-	if (sum == 0 && r->read == 0) {
-		if (flush && r->patterns == NULL)
-			text_add(r->answer, "ok nothing waits");
+		sum += op->n[i];
+	if (sum == 0 && op->nfiles == 0) {
+		if (is_flush && op->patterns == NULL)
+			text_add(op->answer, "ok nothing waits");
 		else
-			text_add(r->answer, "no nothing in the queue is %s",
-			    r->what);
+			text_add(op->answer, "no nothing in the queue is %s",
+			    op->what);
 		return;
 	}
-	text_add(r->answer, "%s %u job%s %s",
-	    r->n[OUT_FAILED] > 0 ? "no" : "ok", r->n[OUT_DONE],
-	    plural(r->n[OUT_DONE]), r->verb->done);
+	text_add(op->answer, "%s %u job%s %s",
+	    op->n[OUT_FAILED] > 0 ? "no" : "ok", op->n[OUT_DONE],
+	    plural_ending(op->n[OUT_DONE]), op->verb->done);
 	for (i = OUT_PASS; i < OUTCOMES; i++)
-		if (r->n[i] > 0)
-			text_add(r->answer, ", %u %s", r->n[i], are[i]);
-	if (r->read > 0)
-		text_add(r->answer, "; %ld file%s of evicted mail to be read",
-		    r->read, plural(r->read));
-	else if (r->read < 0)
-		text_add(r->answer, "; no memory to read evicted mail");
+		if (op->n[i] > 0)
+			text_add(op->answer, ", %u %s", op->n[i], texts[i]);
+	if (op->nfiles > 0)
+		text_add(op->answer, "; %ld file%s of evicted mail to be read",
+		    op->nfiles, plural_ending(op->nfiles));
+	else if (op->nfiles < 0)
+		text_add(op->answer, "; no memory to read evicted mail");
 }
 
-/* Makes a request for forgotten mail of a command on addresses. */
+/* Makes a request for the forgotten mail of addresses. */
 static void
-ask_stubs(struct operation *r, enum ask what)
+request_forgotten(struct operation *op, enum ask what)
 {
 	char **patterns = NULL;
 
-	if (r->patterns != NULL && pat_read(r->what, &patterns) != NULL)
-		r->read = -1;
+	if (op->patterns != NULL && pat_read(op->what, &patterns) != NULL)
+		op->nfiles = -1;
 	else
-		r->read = in_add_request(what, patterns);
+		op->nfiles = in_add_request(what, patterns);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
 
-/* Counts a vertex of a flush, and flushes it if the command names a message. */
+/* Counts a vertex of a flush, and flushes a vertex of a message. */
 static void
-flush_one(struct operation *r, struct vertex *v)
+flush_vertex(struct operation *op, struct vertex *v)
 {
-	enum outcome what = v->state == V_HELD || v->thread->held != NULL ?
-	    OUT_HELD : v->state == V_FED ? OUT_REPORT : OUT_DONE;
+	enum outcome what = OUT_DONE;
 
-	r->n[what]++;
-	if (what == OUT_DONE && r->msg != NULL)
+	if (v->state == V_HELD || v->thread->held != NULL)
+		what = OUT_HELD;
+	else if (v->state == V_FED)
+		what = OUT_REPORT;
+	else if (op->msg != NULL)
 		th_flush(v->thread, v);
+	op->n[what]++;
 }
 
-/* A message is flushed vertex by vertex, addresses thread by thread: that ends
- * the dead time of the host, too, so that new mail does not wait for it. */
+/* Flushes the vertices of a message, or the threads of addresses.  A flush of a
+ * thread also ends the dead time of the host for new mail. */
 static void
-do_flush(struct operation *r)
+do_flush(struct operation *op)
 {
 	struct thread *t;
 
-	each_vertex(r, flush_one);
-	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if (t->held == NULL && th_is_matched(t, r->patterns))
+	visit_vertices(op, flush_vertex);
+	for (t = q.all; t != NULL && op->msg == NULL; t = t->next)
+		if (t->held == NULL && th_is_matched(t, op->patterns))
 			th_flush(t, NULL);
-	/* hosts that have mail on disk only */
-	for (t = q.unused; t != NULL && r->msg == NULL; t = t->next)
-		if (t->until > now.mono && th_is_matched(t, r->patterns))
+	/* unused threads can be of dead hosts with forgotten mail */
+	for (t = q.unused; t != NULL && op->msg == NULL; t = t->next)
+		if (t->until > now.mono && th_is_matched(t, op->patterns))
 			t->until = now.mono;
-	if (r->msg == NULL)
-		ask_stubs(r, ASK_FLUSH);
-	say_how_many(r);
+	if (op->msg == NULL)
+		request_forgotten(op, ASK_FLUSH);
+	answer_counts(op);
 }
 
-/* A hold takes effect at once, except for jobs that agents have. */
+/* Counts a vertex of a hold, which does not stop a job that an agent has. */
 static void
-count_one(struct operation *r, struct vertex *v)
+count_held(struct operation *op, struct vertex *v)
 {
-	r->n[v->state == V_FED ? OUT_REPORT : OUT_DONE]++;
+	op->n[v->state == V_FED ? OUT_REPORT : OUT_DONE]++;
 }
 
-/* Holds on addresses have changed, or holds were released: each thread and each
- * held message is checked again.  Where a hold on an address has ended, the
- * timers of messages run again, so that they may expire. */
+/* Applies changed holds to each thread and each held message.  If a hold on an
+ * address has ended, the timers of messages run, as messages may expire now. */
 static void
-rehold_all(void)
+update_holds(void)
 {
 	struct thread *t;
 	struct hlink *l = NULL;
@@ -272,106 +275,108 @@ rehold_all(void)
 	}
 }
 
+/* Answers that the list of holds cannot be written, by errno. */
 static void
-cannot_write(struct operation *r)
+answer_write_error(struct operation *op)
 {
-	text_add(r->answer, "no %s/.mailq.holds cannot be written: %s",
+	text_add(op->answer, "no %s/.mailq.holds cannot be written: %s",
 	    opt.postoffice, strerror(errno));
 }
 
-/* The hold is on disk before any job is held: see held.c. */
+/* Writes the hold to disk, before any job is held (held.c). */
 static void
-do_hold(struct operation *r)
+do_hold(struct operation *op)
 {
-	int address = r->patterns != NULL;
-	int is_held = held_get(address, r->what) != NULL;
+	int address = op->patterns != NULL;
+	int is_held = held_get(address, op->what) != NULL;
 
-	if (held_set(address, r->what, 1) < 0) {
-		cannot_write(r);
+	if (held_set(address, op->what, 1) < 0) {
+		answer_write_error(op);
 		return;
 	}
-	if (r->msg != NULL)
-		q_hold_message(r->msg, 1);
+	if (op->msg != NULL)
+		q_hold_message(op->msg, 1);
 	else
-		rehold_all();
-	each_vertex(r, count_one);
-	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
-	    is_held ? "already " : "", r->n[OUT_DONE],
-	    plural(r->n[OUT_DONE]));
-	if (r->n[OUT_REPORT] > 0)
-		text_add(r->answer, " and %u when their agents have reported",
-		    r->n[OUT_REPORT]);
+		update_holds();
+	visit_vertices(op, count_held);
+	text_add(op->answer, "ok %s is %sheld, %u job%s", op->what,
+	    is_held ? "already " : "", op->n[OUT_DONE],
+	    plural_ending(op->n[OUT_DONE]));
+	if (op->n[OUT_REPORT] > 0)
+		text_add(op->answer, " and %u when their agents have reported",
+		    op->n[OUT_REPORT]);
 }
 
-/* The next hold that a release is to end, or NULL. */
+/* Returns the next hold that the release ends, or NULL. */
 static const struct hold *
-next_hold(const struct operation *r)
+next_hold(const struct operation *op)
 {
-	return r->msg == NULL && r->patterns == NULL ? q.holds :
-	    held_get(r->patterns != NULL, r->what);
+	return op->msg == NULL && op->patterns == NULL ? q.holds :
+	    held_get(op->patterns != NULL, op->what);
 }
 
-/* Holds that are released before the disk fails stay released. */
+/* Releases holds.  If the disk fails, former ones stay released. */
 static void
-do_release(struct operation *r)
+do_release(struct operation *op)
 {
 	const struct hold *h;
 
-	while ((h = next_hold(r)) != NULL &&
+	while ((h = next_hold(op)) != NULL &&
 	    held_set(h->patterns != NULL, h->text, 0) == 0)
-		r->n[OUT_DONE]++;
-	if (r->n[OUT_DONE] > 0 && r->msg == NULL)
-		ask_stubs(r, ASK_WAKE);	/* a release tries at once */
+		op->n[OUT_DONE]++;
+	if (op->n[OUT_DONE] > 0 && op->msg == NULL)
+		request_forgotten(op, ASK_WAKE);
 	if (h != NULL)
-		cannot_write(r);
-	else if (r->n[OUT_DONE] > 0)
-		text_add(r->answer, "ok %u hold%s released", r->n[OUT_DONE],
-		    plural(r->n[OUT_DONE]));
-	else if (r->msg == NULL && r->patterns == NULL)
-		text_add(r->answer, "ok nothing is on hold");
+		answer_write_error(op);
+	else if (op->n[OUT_DONE] > 0)
+		text_add(op->answer, "ok %u hold%s released", op->n[OUT_DONE],
+		    plural_ending(op->n[OUT_DONE]));
+	else if (op->msg == NULL && op->patterns == NULL)
+		text_add(op->answer, "ok nothing is on hold");
 	else
-		text_add(r->answer, "no there is no hold on %s", r->what);
-	rehold_all();	/* threads point to holds that are gone */
+		text_add(op->answer, "no there is no hold on %s", op->what);
+	update_holds();	/* threads still point to the freed holds */
 }
 
-/* Ends a vertex, by delete or bounce; after the first AT_ONCE it is only
- * marked, and queue.c ends it in a later pass. */
+/* Deletes or bounces a vertex; beyond CANCELS_AT_ONCE queue.c does so in a
+ * later pass. */
 static void
-cancel_one(struct operation *r, struct vertex *v)
+cancel_vertex(struct operation *op, struct vertex *v)
 {
-	enum cancel how = r->verb->cancel;
+	enum cancel how = op->verb->cancel;
 
 	/* a DSN on earlier failures is still sent, unless the pattern is for
 	 * the channel dsn */
-	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
+	if (th_is_dsn(v->thread) && (op->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	r->n[q_cancel_vertex(v, how,
-	    r->n[OUT_DONE] + r->n[OUT_REPORT] >= AT_ONCE)]++;
+	op->n[q_cancel_vertex(v, how,
+	    op->n[OUT_DONE] + op->n[OUT_REPORT] >= CANCELS_AT_ONCE)]++;
 }
 
 /* Does delete and bounce. */
 static void
-do_cancel(struct operation *r)
+do_cancel(struct operation *op)
 {
-	int owes = r->msg != NULL && (r->msg->ndsn > 0 || r->msg->dsn_due);
+	int has_dsn = op->msg != NULL &&
+	    (op->msg->ndsn > 0 || op->msg->dsn_due);
 
-	if (r->msg != NULL && q_has_only_dsns(r->msg)) {
-		if (r->verb->cancel == CANCEL_BOUNCE) {
-			text_add(r->answer, "no all recipients of %s are done"
-			    "%s", r->what, owes ? ", its DSN is still to be "
-			    "sent" : "");
+	if (op->msg != NULL && q_has_only_dsns(op->msg)) {
+		if (op->verb->cancel == CANCEL_BOUNCE) {
+			text_add(op->answer, "no all recipients of %s are done"
+			    "%s", op->what, has_dsn ? ", its DSN is still to "
+			    "be sent" : "");
 			return;
 		}
-		q_drop_message(r->msg, "what is left of it is not wanted");
-		text_add(r->answer, owes ? "ok its DSN is deleted" :
+		q_drop_message(op->msg, "deleted by a command");
+		text_add(op->answer, has_dsn ? "ok its DSN is deleted" :
 		    "ok all its recipients are done");
 		return;
 	}
-	each_vertex(r, cancel_one);
-	if (r->msg == NULL)
-		ask_stubs(r, r->verb->cancel == CANCEL_DELETE ? ASK_DELETE :
-		    ASK_BOUNCE);
-	say_how_many(r);
+	visit_vertices(op, cancel_vertex);
+	if (op->msg == NULL)
+		request_forgotten(op, op->verb->cancel == CANCEL_DELETE ?
+		    ASK_DELETE : ASK_BOUNCE);
+	answer_counts(op);
 }
 
 static const struct verb verbs[] = {
@@ -383,99 +388,105 @@ static const struct verb verbs[] = {
 	{ NULL, NULL, 0, NULL, CANCEL_NONE }
 };
 
-/* Finds what the command names: 0, or -1 with the reason in the answer.  A
- * message that was evicted, or is not loaded yet, is loaded for it. */
+/* Sets the target of the command: 0, or -1 with the reason in the answer.
+ * Loads a message that is forgotten or not loaded yet. */
 static int
-understand(struct operation *r)
+parse_target(struct operation *op)
 {
-	const char *name = name_parse(r->what), *why = NULL;
+	const char *name = name_parse(op->what), *why = NULL;
 
 	if (name != NULL) {
-		r->what = name;
+		op->what = name;
 		why = in_load_named(name);
-		r->msg = find_message(name);
-		if (r->msg == NULL && why != NULL)
-			text_add(r->answer, "no %s is skipped: %s", name, why);
-		else if (r->msg == NULL)
-			text_add(r->answer, "no there is no message %s", name);
-		return r->msg == NULL ? -1 : 0;
+		op->msg = find_named_message(name);
+		if (op->msg == NULL && why != NULL)
+			text_add(op->answer, "no %s is skipped: %s", name, why);
+		else if (op->msg == NULL)
+			text_add(op->answer, "no there is no message %s", name);
+		return op->msg == NULL ? -1 : 0;
 	}
-	if (strcmp(r->what, "all") == 0 && r->verb->all)
+	if (strcmp(op->what, "all") == 0 && op->verb->takes_all)
 		return 0;
-	if (strlen(r->what) >= WORD_MAX_) {	/* a line of held.c's file */
-		text_add(r->answer, "no that pattern is too long");
+	if (strlen(op->what) >= WORD_MAX_) {	/* held.c cannot read it back */
+		text_add(op->answer, "no that pattern is too long");
 		return -1;
 	}
-	if (strchr(r->what, '/') == NULL)
+	if (strchr(op->what, '/') == NULL)
 		why = "it is neither the name of a message nor channel/host";
 	else
-		why = pat_read(r->what, &r->patterns);
+		why = pat_read(op->what, &op->patterns);
 	if (why != NULL)
-		text_add(r->answer, "no %s: %s", r->what, why);
+		text_add(op->answer, "no %s: %s", op->what, why);
 	return why != NULL ? -1 : 0;
 }
 
-/* Obeys the command, logs it, and makes the answer.  Its words are not trusted:
- * the log shows control bytes as \ooo, and the answer has none, as the request
- * had none. */
+/* Runs the command, logs it, and writes its answer to fd.  If the client has
+ * ended by then, the log has the answer.  The words have no control bytes
+ * (read_inlet), and so the answer has none. */
 static void
-do_command(const char *verb, const char *what, long uid, struct text *answer)
+run_command(const char *verb, const char *what, long uid, int fd)
 {
-	struct operation r;
+	struct operation op;
+	struct text answer;
+	char line[1200];
 
-	memset(&r, 0, sizeof(r));
-	r.what = what;
-	r.answer = answer;
-	for (r.verb = verbs; r.verb->name != NULL; r.verb++)
-		if (strcmp(verb, r.verb->name) == 0)
+	text_init(&answer, line, sizeof(line) - 1);
+	memset(&op, 0, sizeof(op));
+	op.what = what;
+	op.answer = &answer;
+	for (op.verb = verbs; op.verb->name != NULL; op.verb++)
+		if (strcmp(verb, op.verb->name) == 0)
 			break;
-	if (r.verb->name == NULL)
-		text_add(answer, "no %s is no command", verb);
-	else if (understand(&r) == 0)
-		r.verb->act(&r);
-	pat_free(r.patterns);
+	if (op.verb->name == NULL)
+		text_add(&answer, "no %s is no command", verb);
+	else if (parse_target(&op) == 0)
+		op.verb->run(&op);
+	pat_free(op.patterns);
 	log_info("command answer-to=%ld verb=%s what=%s %s", uid, verb, what,
-	    answer->s);
+	    line);
+	line[answer.len++] = '\n';
+	fd_write(fd, line, answer.len);	/* fits into any pipe */
+	close(fd);
 }
 
 /* ---- queries --------------------------------------------------------- */
 
-/* Returns 1 if a request may be logged: once a second at most, or a client
- * could fill the disk. */
+/* Returns 1 on the first call in each second, so that no client fills the disk
+ * with log lines. */
 static int
-may_log(void)
+can_log_request(void)
 {
-	if (st.log_at > now.mono)
+	if (st.next_log > now.mono)
 		return 0;
-	st.log_at = now.mono + 1;
+	st.next_log = now.mono + 1;
 	return 1;
 }
 
-/* The child: closes our descriptors, writes the dump and exits. */
+/* Writes the dump, in a child, and exits. */
 static void
-be_dump(int fd)
+run_dump(int fd)
 {
 	int i;
 
 	ctl_close_kept();
-	log_level = -1;		/* nothing: the log is our parent's */
+	log_level = -1;		/* no line: the log belongs to the parent */
 	for (i = 1; i < SIGNALS; i++)
 		signal(i, SIG_DFL);
-	for (i = 3; i < FD_SETSIZE; i++)	/* all that select takes */
+	for (i = 3; i < FD_SETSIZE; i++)	/* the daemon has none above */
 		if (i != fd)
 			close(i);
-	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
+	fcntl(fd, F_SETFL, 0);	/* blocking: the child may wait */
 	_exit(dump_queue(fd) < 0);
 }
 
-/* Returns the number of a free place for a dump; -1: there is none. */
+/* Returns the index of a free place for a dump of the user, or -1. */
 static int
-free_dump(long uid)
+find_free_place(long uid)
 {
 	int i, most = uid == 0 || uid == (long)geteuid() ? PLACES : DUMPS;
 
 	for (i = 0; i < most; i++)
-		if (st.dump[i] == 0)
+		if (st.dump_pid[i] == 0)
 			return i;
 	return -1;
 }
@@ -486,13 +497,13 @@ start_dump(int place, int fd)
 {
 	long pid;
 
-	q_sweep();		/* the dump shows no mail that is over */
-	log_flush();		/* the child writes no line again */
+	q_sweep();		/* the dump shows no finished mail */
+	log_flush();		/* the child gets an empty buffer */
 	pid = fork();
 	if (pid == 0)
-		be_dump(fd);
+		run_dump(fd);
 	if (pid > 0)
-		st.dump[place] = pid;
+		st.dump_pid[place] = pid;
 	return pid < 0 ? -1 : 0;
 }
 
@@ -502,26 +513,27 @@ kill_dumps(int sig)
 	int i;
 
 	for (i = 0; i < PLACES; i++)
-		if (st.dump[i] != 0)
-			kill((pid_t)st.dump[i], sig);
+		if (st.dump_pid[i] != 0)
+			kill((pid_t)st.dump_pid[i], sig);
 }
 
-/* Answers the query, or says "busy": it never costs more than a fork. */
+/* Answers the query by a dump, or by "busy".  A query costs the scheduler a
+ * fork at most. */
 static void
-take_query(int fd, long uid)
+answer_query(int fd, long uid)
 {
-	int place = free_dump(uid);
-	const char *why = NULL;
+	int place = find_free_place(uid);
+	const char *answer = NULL;
 
 	if (place < 0) {
-		why = "busy others are being answered, ask again\n";
+		answer = "busy others are being answered, ask again\n";
 	} else if (start_dump(place, fd) < 0) {
-		why = "busy no process for a dump now\n";
-		if (may_log())
+		answer = "busy a process for the dump cannot be started\n";
+		if (can_log_request())
 			log_warn("mailq fork %s", strerror(errno));
 	}
-	if (why != NULL)
-		fd_write(fd, why, strlen(why));
+	if (answer != NULL)
+		fd_write(fd, answer, strlen(answer));
 	close(fd);
 }
 
@@ -530,18 +542,20 @@ status_reap(long pid, int status)
 {
 	int i = 0;
 
-	while (i < PLACES && st.dump[i] != pid)
+	while (i < PLACES && st.dump_pid[i] != pid)
 		i++;
 	if (i < PLACES)
-		st.dump[i] = 0;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
-		log_info("mailq pid=%ld its reader took nothing and is given "
-		    "up", pid);
+		st.dump_pid[i] = 0;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM &&
+	    can_log_request())
+		log_info("mailq pid=%ld the dump has ended, as its client "
+		    "reads nothing", pid);
 }
 
 /* ---- the port -------------------------------------------------------- */
 
-/* Opens the port: 0; or -1 if a later call may succeed. */
+/* Opens the port.  Returns 0, also without the right to do so, which no later
+ * try would have; -1 if the port has to be tried again. */
 static int
 open_port(void)
 {
@@ -566,7 +580,7 @@ open_port(void)
 	    listen(port_fd, 5) == 0 && fd_nonblock(port_fd) == 0)
 		return 0;
 	err = errno;
-	/* the default port needs root: no error without it */
+	/* only root can open the default port; others get no error */
 	if (!st.missing && (err != EACCES || st.at.number > 0))
 		log_err("mailq port=%ld %s; mailq can ask at pipe=%s", number,
 		    strerror(err), queries.path);
@@ -578,19 +592,19 @@ open_port(void)
 }
 
 static void
-take_callers(void)
+accept_clients(void)
 {
 #ifndef NO_TCP
 	int fd = 0;
 
-	while (free_dump(ANYBODY) >= 0 &&
+	while (find_free_place(NO_UID) >= 0 &&
 	    (fd = accept(port_fd, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
-		take_query(fd, ANYBODY);
+		answer_query(fd, NO_UID);
 	}
-	/* without a free descriptor select would return at once, always */
+	/* while descriptors are used up, select would always return at once */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		st.deaf = 1;
+		st.accept_failed = 1;
 #endif
 }
 
@@ -602,10 +616,10 @@ open_fifo(const char *path, int flags)
 	return open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 
-/* Opens the answer pipe and sets *uid to its owner: -1 if it is no pipe or has
- * no reader. */
+/* Opens the answer pipe and sets *uid to its owner.  Returns the descriptor, or
+ * -1 if the file is no pipe or has no reader. */
 static int
-open_reply(const struct inlet *d, const char *suffix, long *uid)
+open_answer_pipe(const struct inlet *d, const char *suffix, long *uid)
 {
 	char path[PATH_MAX_];
 	struct stat before, opened;
@@ -628,10 +642,10 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
-/* Removes a pipe without a reader, which a crash left.  0; -1 with errno: the
- * name is in use. */
+/* Removes a pipe that a crash left, which has no reader: 0; or -1 with errno if
+ * the path cannot be used. */
 static int
-clear_way(const char *path)
+remove_stale_pipe(const char *path)
 {
 	struct stat there;
 	int fd;
@@ -650,40 +664,41 @@ clear_way(const char *path)
 	return -1;
 }
 
-/* Makes the pipe at dir and name, one path, and opens it: 0, or -1 with errno.
- * If that fails its name stays, until it is found here without a reader. */
+/* Makes the pipe and opens it: 0, or -1 with errno.  Its path is dir and name,
+ * joined.  A pipe that cannot be opened is removed by the next call. */
 static int
 open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 {
 	struct stat there;
 	mode_t mask;
-	int bad;
+	int rc;
 
 	if (text_fmt(d->path, PATH_MAX_, "%s%s", dir, name) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	if (clear_way(d->path) < 0)
+	if (remove_stale_pipe(d->path) < 0)
 		return -1;
 	mask = umask(0);
-	bad = mkfifo(d->path, (mode_t)mode) < 0;
+	rc = mkfifo(d->path, (mode_t)mode);
 	umask(mask);
-	if (bad)
+	if (rc < 0)
 		return -1;
 	d->in = open_fifo(d->path, O_RDONLY);
-	d->keep = d->in < 0 ? -1 : open_fifo(d->path, O_WRONLY);
-	/* somebody may have put another one in its place meanwhile */
-	if (d->keep >= 0 && fstat(d->in, &there) == 0 &&
+	d->writer = d->in < 0 ? -1 : open_fifo(d->path, O_WRONLY);
+	/* another user may have replaced the pipe in a public directory */
+	if (d->writer >= 0 && fstat(d->in, &there) == 0 &&
 	    S_ISFIFO(there.st_mode) && there.st_uid == geteuid() &&
-	    fd_cloexec(d->in) == 0 && fd_cloexec(d->keep) == 0)
+	    fd_cloexec(d->in) == 0 && fd_cloexec(d->writer) == 0)
 		return 0;
-	cmd_close(d->in, d->keep);
-	d->in = d->keep = -1;
+	cmd_close(d->in, d->writer);
+	d->in = d->writer = -1;
 	return -1;
 }
 
+/* Logs an error, unless the last try has. */
 static void
-cannot_open(const struct inlet *d)
+log_open_error(const struct inlet *d)
 {
 	if (!st.missing)
 		log_err("mailq pipe=%s %s", d->path, strerror(errno));
@@ -692,29 +707,30 @@ cannot_open(const struct inlet *d)
 /* Opens the pipe for queries at the usual place if that is free, else in the
  * post office, where mailq tries first. */
 static void
-open_query(void)
+open_query_pipe(void)
 {
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
 
 	if (open_inlet(&queries, pipe, "", 0622) == 0)
 		return;
-	/* no such directory, or another scheduler's: no error */
+	/* it is normal that the directory is missing, or that another scheduler
+	 * uses the pipe */
 	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
-		cannot_open(&queries);
+		log_open_error(&queries);
 	if (open_inlet(&queries, opt.postoffice, "/public/.mailq.text",
 	    0622) < 0)
-		cannot_open(&queries);
+		log_open_error(&queries);
 }
 
 /* Opens the pipe for commands, for the owner and group of the post office. */
 static void
-open_command(void)
+open_command_pipe(void)
 {
 	struct stat office;
 
 	if (open_inlet(&commands, opt.postoffice, "/.mailq.command",
 	    0620) < 0)
-		cannot_open(&commands);
+		log_open_error(&commands);
 	else if (stat(opt.postoffice, &office) < 0 ||
 	    fchown(commands.in, geteuid() == 0 ? office.st_uid :
 	    (uid_t)-1, office.st_gid) < 0)
@@ -722,36 +738,36 @@ open_command(void)
 		    "office: %s", commands.path, strerror(errno));
 }
 
-/* Opens the pipes and the port that are not open.  After a crash another
- * process may have one of them open for a moment: then it is tried again. */
+/* Opens the pipes and the port that are not open.  After a failure status_do
+ * repeats the call: another process may have a pipe open after a crash. */
 static void
-open_all(void)
+open_missing(void)
 {
-	int was = queries.in >= 0 && commands.in >= 0, is;
+	int had_pipes = queries.in >= 0 && commands.in >= 0, has_pipes;
 
 	if (queries.in < 0)
-		open_query();
+		open_query_pipe();
 	if (commands.in < 0)
-		open_command();
-	is = queries.in >= 0 && commands.in >= 0;
-	if (!was && (is || !st.missing))
+		open_command_pipe();
+	has_pipes = queries.in >= 0 && commands.in >= 0;
+	if (!had_pipes && (has_pipes || !st.missing))
 		log_info("mailq pipe=%s commands=%s",
 		    queries.in < 0 ? "none" : queries.path,
 		    commands.in < 0 ? "none" : commands.path);
-	st.missing = open_port() < 0 || !is;
+	st.missing = open_port() < 0 || !has_pipes;
 }
 
 /* ---- requests -------------------------------------------------------- */
 
 static void
-refuse(const struct inlet *d, const char *why, const char *line)
+log_bad_request(const struct inlet *d, const char *why, const char *line)
 {
-	if (may_log())
+	if (can_log_request())
 		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
-/* Returns 1 if the word may become a part of a path: letters and digits, at
- * most SUFFIX_MOST. */
+/* Returns 1 if the word consists of letters and digits and is not longer than
+ * SUFFIX_MOST, so that it can be a part of a path. */
 static int
 is_suffix(const char *s)
 {
@@ -762,45 +778,32 @@ is_suffix(const char *s)
 	return n > 0 && n <= SUFFIX_MOST && s[n] == '\0';
 }
 
-/* The command takes effect before its answer; a client that has ended by then
- * finds it in the log. */
+/* Carries out a request: "dump suffix" in the pipe of queries, "verb target
+ * suffix" in the pipe of commands. */
 static void
-answer_command(int fd, char *const *word, long uid)
+handle_request(struct inlet *d, char *line)
 {
-	char answer[1200];
-	struct text t;
-
-	text_init(&t, answer, sizeof(answer) - 1);
-	do_command(word[0], word[1], uid, &t);
-	answer[t.len++] = '\n';
-	fd_write(fd, answer, t.len);	/* less than a pipe always takes */
-	close(fd);
-}
-
-/* "dump suffix" to the pipe of queries, "verb what suffix" to the other. */
-static void
-request(struct inlet *d, char *line)
-{
-	int query = d == &queries, want = query ? 2 : 3, n = 0, fd;
+	int is_query = d == &queries, nwords = is_query ? 2 : 3, n = 0, fd;
 	char *word[4];
 	long uid;
 
 	word[0] = strtok(line, " ");
-	while (word[n] != NULL && n < want)
+	while (word[n] != NULL && n < nwords)
 		word[++n] = strtok(NULL, " ");
-	if (n < want || word[n] != NULL || !is_suffix(word[n - 1]) ||
-	    (query && strcmp(word[0], "dump") != 0)) {
-		refuse(d, query ? "not a request" : "not a command", line);
+	if (n < nwords || word[n] != NULL || !is_suffix(word[n - 1]) ||
+	    (is_query && strcmp(word[0], "dump") != 0)) {
+		log_bad_request(d, is_query ? "not a request" : "not a command",
+		    line);
 		return;
 	}
-	fd = open_reply(d, word[n - 1], &uid);
+	fd = open_answer_pipe(d, word[n - 1], &uid);
 	if (fd < 0)
-		refuse(d, query ? "no pipe for an answer" :
+		log_bad_request(d, is_query ? "no pipe for an answer" :
 		    "no pipe for an answer, nothing done", word[n - 1]);
-	else if (query)
-		take_query(fd, uid);
+	else if (is_query)
+		answer_query(fd, uid);
 	else
-		answer_command(fd, word, uid);
+		run_command(word[0], word[1], uid, fd);
 }
 
 /* Returns 1 if the text up to end has no control bytes. */
@@ -812,18 +815,18 @@ is_clean(const char *s, const char *end)
 	return s == end;
 }
 
-/* Reads at most AT_A_TIME bytes, so that a client that writes without end does
- * not delay mail, and obeys the lines that they complete.  A line longer than a
- * request is dropped up to its end; a part of a line behind which the pipe is
- * empty is dropped, too, as requests are written at once. */
+/* Reads at most READ_SIZE bytes, so that a client that writes without end does
+ * not delay mail, and carries out the requests that are complete.  A line that
+ * is longer than a request is dropped.  When the pipe is empty, a line without
+ * its end is dropped, too, as clients write a request at once. */
 static void
 read_inlet(struct inlet *d)
 {
-	long n = read(d->in, d->part + d->used, AT_A_TIME);
+	long n = read(d->in, d->part + d->used, READ_SIZE);
 	char *s = d->part, *end;
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		refuse(d, "cannot be read", strerror(errno));
+		log_bad_request(d, "cannot be read", strerror(errno));
 	if (n <= 0)
 		return;
 	d->used += n;
@@ -831,13 +834,14 @@ read_inlet(struct inlet *d)
 		d->used -= end + 1 - s;
 		*end = '\0';
 		if (d->overlong || !is_clean(s, end))
-			refuse(d, "a line too long or not of text", "");
+			log_bad_request(d, "a line too long or with control "
+			    "bytes", "");
 		else if (s < end)
-			request(d, s);
+			handle_request(d, s);
 		d->overlong = 0;
 	}
-	if (n < AT_A_TIME && d->used > 0 && !d->overlong) {
-		refuse(d, "a part of a line", "");
+	if (n < READ_SIZE && d->used > 0 && !d->overlong) {
+		log_bad_request(d, "a line without its end", "");
 		d->used = 0;
 	}
 	memmove(d->part, s, d->used);
@@ -852,36 +856,36 @@ read_inlet(struct inlet *d)
 double
 status_prep(fd_set *in, int *max)
 {
-	int full = free_dump(ANYBODY) < 0;
+	int is_deaf = st.accept_failed || find_free_place(NO_UID) < 0;
 
-	if (!full && !st.deaf)
+	if (!is_deaf)
 		fd_watch(port_fd, in, max);
 	fd_watch(queries.in, in, max);
 	fd_watch(commands.in, in, max);
-	return full || st.deaf || st.missing ? st.again - now.mono : 3600;
+	return is_deaf || st.missing ? st.retry_at - now.mono : 3600;
 }
 
 void
 status_do(fd_set *in)
 {
 	if (port_fd >= 0 && FD_ISSET(port_fd, in))
-		take_callers();
+		accept_clients();
 	if (queries.in >= 0 && FD_ISSET(queries.in, in))
 		read_inlet(&queries);
 	if (commands.in >= 0 && FD_ISSET(commands.in, in))
 		read_inlet(&commands);
-	if (st.again > now.mono)
+	if (st.retry_at > now.mono)
 		return;
-	st.again = now.mono + AGAIN;
-	st.deaf = 0;
+	st.retry_at = now.mono + RETRY_PAUSE;
+	st.accept_failed = 0;
 	if (st.missing)
-		open_all();
-	if (free_dump(ANYBODY) < 0)
+		open_missing();
+	if (find_free_place(NO_UID) < 0)
 		kill_dumps(SIGCONT);
 }
 
-/* At the start and after each reload; a port that has not changed stays open,
- * so that no client is refused. */
+/* Opens pipes and port at the start and after a reload.  A port that has not
+ * changed stays open, so that no client is refused. */
 void
 status_listen(void)
 {
@@ -894,7 +898,7 @@ status_listen(void)
 	}
 	st.at = *p;
 	st.missing = 0;
-	open_all();
+	open_missing();
 }
 
 /* Ends the dumps; a client sees that the line "End:" is missing.  The pipes are

@@ -229,7 +229,7 @@ wait_log 'load msg=321-1'
 order bounce 321-1
 sched_stop KILL
 like 'a bounce of many jobs is confirmed before all is done' "$said" \
-    '^ok 100 jobs bounced, 1400 more to be worked off'
+    '^ok 100 jobs bounced, 1400 more will follow'
 start
 ok 'a crash does not forget the rest' wait_for 60 outside 321-1
 # the crash may have lost some lines of the log

@@ -326,8 +326,8 @@ printf x >"$pipe"
 POSTOFFICE=$po "$top/mailq" flush all >/dev/null
 bg "$ask" pipe "$pipe" >"$tmp/dump"
 asker=$bg_pid
-ok 'a part of a line joins no query that comes later' wait_for 20 gone "$asker"
-is 'a query behind a part of a line is answered' "$(tail -n 1 "$tmp/dump")" 'End:'
+ok 'a line without its end does not join a later query' wait_for 20 gone "$asker"
+is 'a query behind a line without its end is answered' "$(tail -n 1 "$tmp/dump")" 'End:'
 gone "$asker" || kill "$asker"
 
 # Both are in the pipe when the scheduler reads it.
@@ -371,10 +371,10 @@ served() {	# what place: has it answered with all of the queue?
 	"$ask" "$1" "$2" >"$tmp/dump" 2>&1
 	[ "$(grep -c '^m' "$tmp/dump")$(tail -n 1 "$tmp/dump")" = 1501End: ]
 }
-ok 'a caller who reads gets a dump beside 50 who do not' \
+ok 'a client that reads gets a dump beside 50 that do not' \
     wait_for 60 served pipe "$pipe"
-ok 'callers who do not read are given up when another waits' \
-    wait_log 'mailq pid=.* its reader took nothing and is given up'
+ok 'dumps of clients that do not read end when another client waits' \
+    wait_log 'mailq pid=.* the dump has ended, as its client reads nothing'
 kill $stuck
 wait_for 60 served pipe "$pipe"
 # Six who do not read: as many as are served.  Once in 2 seconds they all go, so

@@ -189,7 +189,7 @@ order delete 'park/h1.*'
 is 'the jobs of one host are deleted at once' "$said" 'ok 40 jobs deleted'
 order bounce 'park/*'
 is 'the rest of 760 jobs is bounced later' "$said" \
-    'ok 100 jobs bounced, 660 more to be worked off'
+    'ok 100 jobs bounced, 660 more will follow'
 put "$po" 301-1 fine h u
 ok 'mail goes while jobs are bounced later' wait_log 'complete msg=301-1'
 ok 'all jobs that are bounced later fail' wait_for 60 eval \
