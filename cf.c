@@ -33,11 +33,10 @@
 #endif
 
 #define FILE_MOST	250000L		/* bytes in a configuration */
-#define DSN_IDLE	300	/* seconds that ta/dsn is kept beyond its
-				 * pause */
+#define DSN_IDLE	300	/* seconds that an idle ta/dsn is kept after the
+				 * pause between DSNs */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
-#define ID_MOST		4294967295UL	/* the largest ids stand for negative
-					 * ones */
+#define ID_MOST		4294967295UL	/* the largest id; it stands for -1 */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
 /* ---- the tables ------------------------------------------------------ */
@@ -63,7 +62,7 @@ const struct keyword cf_keywords[] = {
 	{ "cohorts", T_NUMBER, AT(fb.cohorts), 0, 1000000L, "1" },
 	{ "rate", T_RATE, AT(fb.rate), 0, 0, NULL },
 	{ "forget", T_SPAN, AT(forget), 0, SPAN_MOST, "1h" },
-	/* an agent's life, and who it is */
+	/* agents: jobs, life, priority, user and group */
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, "0" },
 	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, "0" },
 	{ "maxage", T_SPAN, AT(maxage), 0, SPAN_MOST, "0" },
@@ -72,10 +71,10 @@ const struct keyword cf_keywords[] = {
 	{ "nice", T_NUMBER, AT(nice), -40, 39, "0" },
 	{ "user", T_USER, AT(uid), 0, 0, "0" },
 	{ "group", T_GROUP, AT(gid), 0, 0, "daemon" },
-	/* what senders are told */
+	/* warnings */
 	{ "reporttimes", T_TIMES, AT(reports), 1, SPAN_MOST, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
-	/* what is run, and in which order */
+	/* the command, and the order of vertices */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, NULL },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, NULL },
@@ -90,24 +89,24 @@ const struct keyword cf_keywords[] = {
 #undef AT
 };
 
-/* The PARAMs, by their names without that word. */
+/* The PARAMs.  Their names are here without "PARAM". */
 static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define PARAM_MOST 999999999L
-	/* where others are, and what we are called */
+	/* sockets, files and names */
 	{ "notifysock", T_PATH, AT(notifysock), 0, 0,
 	    "${POSTOFFICE}/.scheduler.notify" },
 	{ "mailqsock", T_PORT, AT(mailqsock), 0, 0, NULL },
 	{ "destdb", T_FILE, AT(destdb), 0, 0, NULL },
 	{ "routernotify", T_PATH, AT(routernotify), 0, 0, NULL },
 	{ "mailname", T_HOST, AT(mailname), 0, 0, NULL },
-	/* what one message may have, and what is in core */
+	/* bounds of one message, and of core */
 	{ "msgconcurrency", T_NUMBER, AT(msgconcurrency), 1, 1000000L, "20" },
 	{ "msgscale", T_NUMBER, AT(msgscale), 0, 1000000L, "10" },
 	{ "active", T_NUMBER, AT(active), 0, PARAM_MOST, "20000" },
 	{ "evicted", T_NUMBER, AT(evicted), 0, PARAM_MOST, "100000" },
 	{ "recipients", T_NUMBER, AT(recipients), 0, PARAM_MOST, "20000" },
-	/* what senders are told, and what is kept of that */
+	/* DSNs, reasons and the log */
 	{ "global-report-interval", T_SPAN, AT(reportevery), 0, SPAN_MOST,
 	    "300" },
 	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, SPAN_MOST, "0" },
@@ -119,7 +118,7 @@ static const struct keyword params[] = {
 #undef AT
 };
 
-/* Values that are one of a few words, from T_ORDER on: the text of an error,
+/* A row for each type from T_ORDER on: the text of the error for a wrong word,
  * and the words in the order of their values. */
 static const char *const choices[][5] = {
 	{ "is not random, age or preempt", "random", "age", "preempt", NULL },
@@ -174,7 +173,8 @@ static const struct pair dsn_first[] = {
 	{ "queueonly", "0" }, { "wakeuprestartonly", "0" }, { NULL, NULL }
 };
 
-/* The command that was split last. */
+/* The result of the last cmd_split; it is large for the stack of a small
+ * host. */
 static struct command split;
 
 /* Splits the command of a clause.  Returns NULL, or what is wrong with it. */
@@ -237,7 +237,8 @@ static struct {
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
-	int	passing;	/* errors that may pass, of all errors */
+	int	temporary;	/* errors that may be temporary; errors counts
+				 * them, too */
 	const char *word;	/* the keyword or pattern that errors name, or
 				 * "-" */
 	int	word_line;	/* the line of word */
@@ -251,11 +252,10 @@ static struct {
 	size_t	clauses;	/* clauses so far */
 } rd;
 
-/* Reports an error of the current word.  Words from the file are
- * shown in part (here and in f: "%.80s", each byte of which may become four),
- * so that the reason is never what is cut off. */
+/* Reports an error of the current word.  Words from the file are cut at 80
+ * bytes, each of which may become four, so that the reason always fits. */
 static LIKE_PRINTF(1, 2) void
-report_error(const char *f, ...)
+report_error(const char *format, ...)
 {
 	char text[PATH_MAX_ + 1024];
 	struct text t;
@@ -265,8 +265,8 @@ report_error(const char *f, ...)
 	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
 	t.clean = 1;
 	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
-	va_start(ap, f);
-	text_vadd(&t, f, ap);
+	va_start(ap, format);
+	text_vadd(&t, format, ap);
 	va_end(ap);
 	rd.errors++;
 	rd.say(text);
@@ -407,8 +407,9 @@ parse_number(const char *s, long *n)
 	return 0;
 }
 
-/* Returns a number as ZMailer reads it: up to a comma or semicolon, and -1 for
- * no limit; others as they are. */
+/* Returns the number with which ZMailer's form of it is read here: without a
+ * comma or semicolon at its end, and -1 for no limit.  Returns any other number
+ * unchanged. */
 static const char *
 convert_number(const struct keyword *k, const char *s)
 {
@@ -424,7 +425,7 @@ convert_number(const struct keyword *k, const char *s)
 	else
 		return s;
 	report_error("%s is taken for %s, as in ZMailer", s, as);
-	rd.errors--;
+	rd.errors--;		/* this is a notice and no error */
 	return as;
 }
 
@@ -451,8 +452,8 @@ set_number(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* Sets a list of numbers, or of rising spans, which may be none.  Reports an
- * error of one of them itself. */
+/* Sets a list of numbers, or of rising spans, whose empty list is "none".
+ * Reports the error of an element itself. */
 static const char *
 set_list(const struct keyword *k, void *to, const char *s)
 {
@@ -481,7 +482,7 @@ set_list(const struct keyword *k, void *to, const char *s)
 	if (bad != NULL)
 		report_error("%.80s %s", word, bad);
 	else if (*s != '\0')
-		report_error("these are more than %d", most);
+		report_error("has more than %d values", most);
 	else
 		*(struct numbers *)to = list;
 	return NULL;
@@ -520,7 +521,7 @@ set_id(const struct keyword *k, void *to, const char *s)
 	else if (k->type == T_GROUP && (gr = getgrnam(s)) != NULL)
 		*(long *)to = gr->gr_gid;
 	else if (is_transient(errno)) {
-		rd.passing++;
+		rd.temporary++;
 		report_error("the %s %.80s cannot be looked up: %s", k->name, s,
 		    strerror(errno));
 	}
@@ -549,7 +550,7 @@ parse_fraction(const char *s, const char **end)
 			x = x * 10 + (*p - '0');
 			by *= point == NULL ? 1 : 10;
 		}
-	*end = p - s == (point != NULL) ? s : p;
+	*end = p - s == (point != NULL) ? s : p;	/* s: no digits */
 	return x / by;
 }
 
@@ -622,9 +623,9 @@ set_rate(const struct keyword *k, void *to, const char *s)
  * bare number, the name of a host, the name of a service and the path of a
  * socket. */
 static const char *
-set_port(const struct keyword *k, void *place, const char *s)
+set_port(const struct keyword *k, void *member, const char *s)
 {
-	struct port *to = place;
+	struct port *to = member;
 	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
 	const char *colon = strrchr(at, ':');
 	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s;
@@ -635,8 +636,8 @@ set_port(const struct keyword *k, void *place, const char *s)
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
-		log_warning("there is no such socket, mailq asks through its "
-		    "pipe");
+		log_warning("the scheduler makes no such socket; mailq uses "
+		    "its pipe");
 		return NULL;
 	}
 	if (colon == NULL && at != s && isalpha((unsigned char)*at)) {
@@ -668,7 +669,7 @@ set_text(const struct keyword *k, void *to, const char *s)
 		return "is no host's name";
 	copy = mem_dup(s);
 	if (copy == NULL)
-		return "finds no memory";
+		return "cannot be kept: no memory";
 	free(*(char **)to);
 	*(char **)to = copy;
 	return NULL;
@@ -746,7 +747,7 @@ report_unknown(int given)
 
 	if (advice != NULL) {
 		report_error("is no longer a keyword: %s", advice);
-		/* what came with 0.1 is taken */
+		/* a file of version 0.1 may have it: no error */
 		rd.errors -= strcmp(rd.word, "bounce") == 0;
 		return;
 	}
@@ -870,7 +871,7 @@ read_first_token(void)
 	char *word = rd.p, *value = NULL, name[32];
 	int param, c;
 
-	/* its part before a '=', in lower case; "" if longer than a name */
+	/* the word before a '=', in lower case; "" if longer than a name */
 	if (text_fmt(name, sizeof(name), "%.*s",
 	    (int)strcspn(word, "= \t\r\n"), word) < 0)
 		*name = '\0';
@@ -886,7 +887,7 @@ read_first_token(void)
 		return;
 	set_param(word + 5, value);
 	if (skip_blanks() != '\0') {
-		report_error("has one value, and a line of its own");
+		report_error("takes one value, with nothing behind it");
 		rd.p += strlen(rd.p);
 	}
 }
@@ -925,8 +926,8 @@ read_file(void)
 		n = fread(s, 1, FILE_MOST + 1, f);
 	why = strerror(errno);
 	if (f == NULL && access(other, R_OK) == 0)
-		report_error("cannot be read: %s; -f %s reads ZMailer's", why,
-		    other);
+		report_error("cannot be read: %s; -f %s reads ZMailer's file",
+		    why, other);
 	else if (f == NULL || ferror(f))
 		report_error("cannot be read: %s", why);
 	else if (n > FILE_MOST)
@@ -942,8 +943,8 @@ read_file(void)
 	return all;
 }
 
-/* Sets the PARAM to its default, which has no error where there is a post
- * office, and to its value in the file of -Z. */
+/* Sets the PARAM to its default, and to its value in the file of -Z if there is
+ * one.  Defaults have no errors, except for paths without a post office. */
 static void
 set_param_default(const struct keyword *k)
 {
@@ -1021,7 +1022,7 @@ cf_read_file(const char *file, void (*say)(const char *))
 	if (rd.errors == 0)
 		return config;
 	cf_free(config);
-	errno = rd.passing == rd.errors ? EAGAIN : EINVAL;
+	errno = rd.temporary == rd.errors ? EAGAIN : EINVAL;
 	return NULL;
 }
 
@@ -1092,7 +1093,7 @@ override_values(struct setting *v, const struct setting *other)
 	}
 }
 
-/* Sets the values of one of our tables, which have no errors. */
+/* Sets the values of one of our tables, which are all valid. */
 static void
 set_fixed(struct setting *v, const struct pair *values)
 {

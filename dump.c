@@ -225,7 +225,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		what = t->ring->trouble;
 	} else if (why == WHY_HOST && t->box != 0) {
 		w->state = "retry";
-	} else if (why == WHY_NOT) {
+	} else if (why == WHY_NONE) {
 		what = limit_of(v);
 		w->next = what != NULL && (rate <= 0 || v->state == V_HELD) ?
 		    -1 : rate;

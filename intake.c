@@ -370,7 +370,7 @@ is_core_full(void)
 {
 	unsigned msgs = q.config->active, rcpts = q.config->recipients;
 
-	if (msgs > 0 && q.messages.n >= q.nkept + q.ndsn + msgs)
+	if (msgs > 0 && q.messages.n >= q.nheld + q.ndsn + msgs)
 		return 1;
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
@@ -695,7 +695,7 @@ enter_message(struct message *m, struct ctl *c, const struct stat *st,
 	ctl_close_kept();	/* of an earlier file of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
-	    msg_log_sender(c));
+	    msg_sender_fields(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", ctl_log_name(m->name));
@@ -740,7 +740,7 @@ load_open_file(struct ctl *c, struct past *p)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* an earlier file had the name that it got */
 		remove_stub(c->name, &old);
-	if (!c->later && !p->known && spool_was_offered(c->name, st.st_ctime))
+	if (!c->later && !p->known && spool_was_scanned(c->name, st.st_ctime))
 		p->known = 1;
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
@@ -1023,7 +1023,7 @@ end_first_scan(void)
 		q.hold = 0;
 	if (!q.scanned)
 		return;
-	q.loaded = 1;
+	q.start_loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
 	    q.nthreads, q.rcpts_in);
 }
@@ -1054,7 +1054,7 @@ in_load_files(void)
 	}
 	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
 		scan.files = 0;		/* the scan is over */
-	if (!q.loaded)
+	if (!q.start_loaded)
 		end_first_scan();
 	return n == BATCH_FILES || scan.beyond == BATCH_BEYOND ||
 	    (got == LOADED_NONE && !scan.blocked && scan.entries == 0);

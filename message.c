@@ -336,7 +336,7 @@ add_address(struct text *t, const char *key, const char *address)
 /* Returns words for the log on the recipient at off: the relay, unless NULL,
  * and with PARAMlogaddresses the address and ORCPT. */
 static const char *
-who_is(const struct vertex *v, unsigned long off, const char *relay)
+rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
 	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
@@ -356,7 +356,7 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 }
 
 const char *
-msg_log_sender(const struct ctl *c)
+msg_sender_fields(const struct ctl *c)
 {
 	static char words[1000];
 	struct text t;
@@ -377,7 +377,7 @@ msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
 	    msg_id(v->msg), (unsigned long)r->off,
 	    v->thread->ring->chan->name, v->thread->host,
-	    who_is(v, r->off, NULL), reason);
+	    rcpt_fields(v, r->off, NULL), reason);
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */
@@ -465,7 +465,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	if (message == NULL) {
 		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
 		    msg_id(v->msg), off, t->ring->chan->name, t->host,
-		    who_is(v, off, NULL));
+		    rcpt_fields(v, off, NULL));
 		return;
 	}
 	if (off != 0)
@@ -479,9 +479,8 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
-	    msg_age(v->msg),
-	    tries, who_is(v, off, relay), off == 0 ? hide_address(message) :
-	    message);
+	    msg_age(v->msg), tries, rcpt_fields(v, off, relay),
+	    off == 0 ? hide_address(message) : message);
 }
 
 #define LINES_MOST	100	/* recipients of a job that have a line each */
@@ -497,7 +496,7 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, v->host & HOST_ALL ? "deferall" : v->dated ? "retryat" :
 	    "deferred", msg_age(v->msg), (unsigned)v->tries,
-	    v->left, next, who_is(v, r->off, relay), why);
+	    v->left, next, rcpt_fields(v, r->off, relay), why);
 }
 
 void

@@ -20,18 +20,18 @@ int	spool_setup(int look);
  * names from datagrams first, then those of the scan.  Returns 1, or 0 if there
  * is none now.  Sets q.scanned. */
 int	spool_next_file(char *name);
-/* Looks which directories have changed, once in each pass. */
+/* Finds which directories have changed, once in each pass. */
 void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
  * Returns the seconds until spool_next_file may find an entry. */
 double	spool_prep(fd_set *in, int *max);
 /* Has the directory of the control file read again at that time, mono. */
 void	spool_reread_at(const char *name, double when);
-/* Returns 1 if a complete scan has found the message before; changed is the
- * time of status change of its message file. */
-int	spool_was_offered(const char *name, long changed);
-/* Returns 1 if the file may be loaded, 0 for a forgotten file whose directory
- * is not due yet and, with look, for anything but a regular file. */
+/* Returns 1 if a complete scan of its directory has found the message before;
+ * changed is the time of status change of its message file. */
+int	spool_was_scanned(const char *name, long changed);
+/* Returns 1 if the file may be loaded: no forgotten file has to wait for its
+ * directory to be due and, with look, the file is a regular one. */
 int	spool_can_load(const char *name, int look);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0, or -1. */
@@ -87,7 +87,7 @@ unsigned short retry_index_at_age(const struct setting *, long age);
 
 /* Reads the file, and the PARAMs in the file of -Z.  Calls say for every error,
  * with a line "file:line: keyword: reason" without a newline.  Returns NULL if
- * there was an error, with errno EAGAIN if all errors may pass. */
+ * there was an error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
 /* Returns the conf of the address, which belongs to the config: clauses in
@@ -181,7 +181,7 @@ void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
 /* Returns the sender and the Message-ID for the log, escaped, when the file was
  * read; "" if PARAMlogaddresses is off. */
-const char *msg_log_sender(const struct ctl *);
+const char *msg_sender_fields(const struct ctl *);
 /* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
  * each of its first recipients, and one line for all others.  relay is the
  * other host, or "". */
@@ -252,7 +252,7 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
 /* Returns 1 if one of the patterns, or NULL, matches the address. */
 int	th_is_matched(const struct thread *, char *const *patterns);
-/* Returns why the vertex cannot go now, or WHY_NOT, and sets *until to the end
+/* Returns why the vertex cannot go now, or WHY_NONE, and sets *until to the end
  * of its wait, mono; 0 or past if no time is known. */
 enum why th_why(const struct vertex *, double *until);
 /* Computes the timer and the turn of the thread after a change.  An empty
@@ -303,10 +303,10 @@ void	reason_copy(char **slot, const char *);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* Runs a round of files if it is due, or at once, with PARAMdestdb: reads our
- * file if its path is new, writes changes, and reads the files of other hosts,
- * by which destinations may be dead.  Returns the seconds until the next
- * round. */
+/* Runs a round if one is due, or with at_once in any case.  With PARAMdestdb a
+ * round reads our file if its path is new, writes changes, and reads the files
+ * of other hosts, by which destinations may be dead.  Returns the seconds until
+ * the next round. */
 double	dest_sync_files(int at_once);
 /* Writes our file at the end. */
 void	dest_save_file(void);
@@ -317,8 +317,10 @@ void	dest_save_file(void);
 
 /* Uses this configuration from now on, for queued mail too. */
 void	q_use_config(struct config *);
-void	q_run_timers(void);	/* threads wake, vertices expire */
-void	q_sweep(void);		/* frees objects that are done */
+/* Runs the timers of threads and of messages that are due. */
+void	q_run_timers(void);
+/* Frees the vertices and messages that have ended in this pass. */
+void	q_sweep(void);
 
 /* Puts the message into core and its NEW vertices on their threads, each due at
  * its wakeup: 0; or -1 without memory, and the caller still owns it. */
@@ -326,20 +328,21 @@ int	q_add_message(struct message *);
 /* Removes a message of which no agent has a vertex from core.  Its files stay.
  */
 void	q_forget_message(struct message *);
-#define q_has_only_dsns(m) ((m)->left == (m)->ndsn)	/* or nothing */
+/* 1 if the message has no vertices left but those of DSNs. */
+#define q_has_only_dsns(m) ((m)->left == (m)->ndsn)
 /* Delivers no more of the message and removes it without a DSN, when its agents
  * have reported. */
 void	q_drop_message(struct message *, const char *why);
 /* Holds the message, or releases it. */
 void	q_hold_message(struct message *, int on);
-/* What becomes of a vertex that a command names: it is done; in a later pass;
- * when its agent has reported; or not at all, as it is held, or as the disk
- * cannot be written. */
+/* outcome: when a command is carried out on a vertex: at once, in a later pass,
+ * after the report of its agent, never as the vertex is held, or never as the
+ * disk cannot be written. */
 enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_HELD, OUT_FAILED,
 	       OUTCOMES };
 /* Deletes or bounces the vertex; later: in a later pass. */
 enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
-/* When the next warning on the message may be due, mono; or NEVER. */
+/* Returns when the next warning on the message may be due, mono, or NEVER. */
 double	q_next_warning(const struct message *);
 /* Expires vertices of the message and warns, as is due, and sets its timer. */
 void	q_run_timer(struct message *);

@@ -230,7 +230,7 @@ queue_vertex(struct vertex *v)
 
 	m->left++;
 	m->ndsn += dsn;
-	if ((m->was_forgotten || !q.loaded) && !dsn)
+	if ((m->was_forgotten || !q.start_loaded) && !dsn)
 		v->retry_index = retry_index_at_age(s, msg_age(m));
 	if (t->ngood + t->nbad == 0 && t->tries == 0 &&
 	    t->retry_index < v->retry_index)
@@ -618,7 +618,7 @@ q_add_message(struct message *m)
 	hash_add(&q.messages, &m->link, num);
 	q.rcpts_in += m->nr;
 	m->held = held_get(0, m->name) != NULL;
-	q.nkept += m->held;
+	q.nheld += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
@@ -669,7 +669,7 @@ q_hold_message(struct message *m, int on)
 {
 	struct vertex *v;
 
-	q.nkept += (on != 0) - m->held;
+	q.nheld += (on != 0) - m->held;
 	m->held = on != 0;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
@@ -1095,7 +1095,7 @@ unlink_message(struct message *m)
 	order_free_jobs(m);
 	heap_del(&q.due_messages, &m->due);
 	hash_del(&q.messages, &m->link);
-	q.nkept -= m->held;
+	q.nheld -= m->held;
 }
 
 /* The place in core is free at once; the sweep frees the message. */

@@ -907,7 +907,7 @@ loop(void)
 			if (q.moved)
 				reload();	/* with new agents */
 			q.moved = 0;
-			if (q.loaded)
+			if (q.start_loaded)
 				be_verbose();
 			state.files = dest_sync_files(0);
 			if (now.mono >= logs_due)

@@ -15,7 +15,7 @@
 #include "lib/pattern.h"
 #include "lib/util.h"
 
-#define NEVER		1e30	/* mono: at no time; -NEVER: not yet */
+#define NEVER		1e30	/* mono; later than any time; -NEVER: earlier */
 #define SPAN_MOST	315360000L	/* seconds in a span: ten years */
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
@@ -39,7 +39,8 @@ struct fb_rate {
 struct feedback {
 	long	limit;		/* agents, maxthr; 0: any number */
 	long	init;		/* agents of a new destination, up to limit */
-	long	cohorts;	/* failed cohorts that it survives; 0: any */
+	long	cohorts;	/* failed cohorts that a destination survives;
+				 * 0: any number */
 	struct fb_rule pos, neg;	/* of good and of bad reports */
 	struct fb_rate rate;
 };
@@ -56,25 +57,27 @@ enum order { ORDER_RANDOM, ORDER_AGE, ORDER_PREEMPT };
 struct setting {
 	long	interval;	/* seconds, the unit of retries */
 	long	idlemax;	/* seconds that an agent may be idle */
-	long	expiry;		/* age in seconds at which mail fails that was
-				 * tried; 0: never */
-	long	expiry2;	/* seconds that untried mail has beyond that */
+	long	expiry;		/* age in seconds at which tried mail fails; 0:
+				 * mail never fails by age */
+	long	expiry2;	/* seconds after expiry at which untried mail
+				 * fails */
 	long	timeout;	/* seconds that a working agent may be silent */
 	long	maxta, maxchannel, maxring;	/* agents; 0: no limit */
 	struct feedback fb;	/* agents on one thread, and their rate */
 	long	forget;		/* seconds that an unused thread is kept */
 	long	overfeed;	/* jobs fed ahead of the job in work */
-	long	backlog;	/* jobs that an agent has before its host gets
-				 * another agent; 0: none */
+	long	backlog;	/* jobs of each busy agent of a host before the
+				 * host gets another agent */
 	long	maxage, maxjobs;	/* seconds and jobs after which an
 				 * agent ends; 0: never */
 	long	order;		/* enum order */
 	long	slotcost;	/* deliveries that earn one delivery slot */
-	long	slotloan;	/* slots that may be missing, a number */
-	long	slotdiscount;	/* slots that may be missing, percent */
+	long	slotloan;	/* missing slots that a preemption tolerates */
+	long	slotdiscount;	/* percent of the slots for a preemption that
+				 * may be missing */
 	long	minslots;	/* slots that a message must be able to earn */
-	long	skew;		/* the retry that falls on a multiple of
-				 * interval */
+	long	skew;		/* number of the first retry that is moved to a
+				 * multiple of interval, from 1 */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* user and group of the agent */
 	struct numbers {
@@ -83,7 +86,7 @@ struct setting {
 	} retries,		/* factors of interval */
 	  reports;		/* ages at which warnings are sent: rising
 				 * seconds */
-	long	delayreport;	/* 0, 1: warnings are sent without NOTIFY */
+	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
 	const char *command;	/* NULL: none */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
 	long	bychannel;	/* 0, 1; no effect: all rings are by channel */
@@ -95,8 +98,8 @@ struct clause {
 	struct clause *next;	/* in the order of the file */
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
 	const char *text;	/* the pattern as written */
-	int	line;		/* its number in the file */
-	unsigned char is_keyword;	/* the pattern is one, too */
+	int	line;		/* line number in the file */
+	unsigned char is_keyword;	/* 1: the pattern is also a keyword */
 	unsigned char filled;	/* 1: the clause has keywords; an empty clause
 				 * gets the values of the next filled one */
 	struct setting v;	/* its values */
@@ -113,8 +116,8 @@ struct conf {
 	struct setting v;
 	int	dsn;		/* 1: of the channel dsn, whose one agent counts
 				 * for neither maxta nor -R */
-	struct feedback box, local;	/* with a host of "-": of one mailbox,
-				 * and of messages to several mailboxes */
+	struct feedback box, local;	/* limits for the host "-": box of one
+				 * mailbox, local of messages to several */
 	enum cmd_bound bound;	/* how the command names the host */
 	unsigned nfrom;		/* clauses in from */
 	const struct clause *from[1];	/* in order */
@@ -124,7 +127,8 @@ struct conf {
 struct config {
 	char	*text;		/* the words of the file; settings point here */
 	struct clause *clauses;
-	const struct clause **matched;	/* room of cf_match for all clauses */
+	const struct clause **matched;	/* clauses that cf_match collects, with
+					 * room for all */
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock */
 	struct port {		/* PARAMmailqsock */
@@ -151,7 +155,7 @@ struct config {
 	char	*dsn;		/* command of the channel dsn */
 	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
-	unsigned refs;		/* rings, and q */
+	unsigned refs;		/* references by rings and by q */
 };
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
@@ -193,7 +197,7 @@ struct rcpt {
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 
 /* why: what a vertex waits for, besides its turn. */
-enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
+enum why { WHY_NONE, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 	   WHY_NO_COMMAND, WHY_QUEUEONLY, WHY_HOST, WHY_RETRY, WHY_NO_AGENT };
 
 /* An operator keeps the vertex back; it does not expire meanwhile. */
@@ -216,7 +220,8 @@ struct vertex {
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that the file shows as sent */
 	unsigned left;		/* recipients not finished */
-	unsigned counted;	/* READY: its recipients that its job counts */
+	unsigned counted;	/* READY: recipients that the job counts for the
+				 * vertex */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; WAIT: its next try; FED: the latest
 				 * retryat of this run, 0: none; HELD for its
@@ -282,7 +287,8 @@ struct message {
 				 * last got the message */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned to_sweep : 1;	/* it is on the sweep's list */
-	unsigned over : 1;	/* all recipients are done; this is logged */
+	unsigned over : 1;	/* all recipients are done, and the log needs no
+				 * line "complete" */
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* a hold has its name */
 	unsigned twin : 1;	/* another message had the same number */
@@ -305,8 +311,8 @@ struct stub {
 	int	until;		/* mono; before that no vertex of the message
 				 * can go */
 	int	born;		/* mono; born of the message */
-	unsigned seen : 15;	/* number of the last request (struct ask)
-				 * that the message in core had met */
+	unsigned seen : 15;	/* number of the last request (intake.c) that
+				 * the message has been checked for */
 	unsigned skipped : 1;	/* a struct skip is behind the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
@@ -352,7 +358,7 @@ struct thread {
 	double	failure;	/* 0 to 1; below 0 the window shrinks */
 	double	cohorts;	/* failed since the last good report */
 	double	until;		/* mono; DEAD: end of its dead time; else 0 */
-	double	slot;		/* mono; the last slot of its rate in use */
+	double	slot;		/* mono; the slot of the last delivery */
 	double	used;		/* mono; last report, start or mail */
 	double	good, bad;	/* mono; last report of the kind, or -NEVER */
 	unsigned long ngood, nbad;	/* reports */
@@ -379,13 +385,14 @@ struct thread {
 	unsigned noffer;	/* READY vertices on the lists of their jobs */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* vertices READY since ready was sorted */
-	unsigned mark;		/* intake.c: the last file with mail for it */
-	struct vertex *vertex;	/* intake.c: the vertex of that file here */
+	/* of intake.c */
+	unsigned mark;		/* number of the last file with mail for it */
+	struct vertex *vertex;	/* vertex that the mail of that file is in */
 	double	soonest;	/* mono; no vertex in WAIT is due before */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
 				 * host */
-	unsigned char open;	/* 1: it may take an agent, given vertices */
+	unsigned char open;	/* 1: the thread may take an agent */
 	unsigned char triggered;	/* queueonly: it was started */
 	unsigned char listed;	/* 1: it is on the sweep's list */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
@@ -429,7 +436,7 @@ struct ring {
 	struct ta *idle;	/* idle agents, newest first */
 	struct slots slots;
 	unsigned nthreads;
-	double	dead;		/* mono; no agent is started until then */
+	double	dead;		/* mono; earliest time for a new agent */
 	unsigned long started;	/* number of its last start among all starts */
 	enum limit pending;	/* why it gets no new agent */
 	char	*trouble;	/* dead: why no agent could be started */
@@ -489,7 +496,7 @@ struct queue {
 	struct chan *chans;
 	struct ta *agents;	/* owned by ta.c */
 	unsigned nthreads;	/* threads in use */
-	unsigned nkept;		/* messages held by name */
+	unsigned nheld;		/* messages held by name */
 	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * those of dsn/delay */
 	unsigned nagents;	/* agents not yet gone */
@@ -502,8 +509,8 @@ struct queue {
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
 	int	hold;		/* 1: no agent is started, as -S loads or the
 				 * scheduler ends */
-	int	scanned;	/* 1: each directory was read or cannot be */
-	int	loaded;		/* 1: the mail of the start is in core */
+	int	scanned;	/* 1: each directory was read or has failed */
+	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	moved;		/* 1: the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */
@@ -540,13 +547,13 @@ struct ta {
 	int	in, out;	/* descriptors from and to the agent, one
 				 * socket or two pipes; -1: closed */
 	enum ta_state state;
-	unsigned skip;		/* #hungry to come that answer an #idle */
+	unsigned skip;		/* #idle lines that no #hungry has answered */
 	unsigned stretch;	/* jobs fed since it came to its thread */
 	unsigned long njobs;	/* jobs fed since its start */
 	unsigned noise;		/* lines outside the protocol, and reports
 				 * on no job of its own */
 	unsigned char working;	/* 1: thread->nta counts it */
-	unsigned char reaped;	/* 1: it is gone when its last lines are read */
+	unsigned char reaped;	/* 1: its process has ended */
 	unsigned char started;	/* 1: it has sent #hungry; 0: thread->nstart
 				 * may count it */
 	unsigned char idle_sent;	/* IDLE: it was sent #idle */

@@ -605,7 +605,7 @@ spool_reread_at(const char *name, double when)
 }
 
 int
-spool_was_offered(const char *name, long changed)
+spool_was_scanned(const char *name, long changed)
 {
 	return changed < dirs[dir_index(name)].whole;
 }
@@ -619,7 +619,7 @@ spool_can_load(const char *name, int look)
 
 	if (dirs[i].reread < NEVER && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
-	    spool_was_offered(name, st.st_ctime))
+	    spool_was_scanned(name, st.st_ctime))
 		return 0;
 	return !look || is_file(name);
 }

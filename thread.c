@@ -309,7 +309,7 @@ why_blocked(const struct thread *t)
 		return WHY_NO_COMMAND;
 	if (s->queueonly && !t->triggered)
 		return WHY_QUEUEONLY;
-	return t->until > now.mono ? WHY_HOST : WHY_NOT;
+	return t->until > now.mono ? WHY_HOST : WHY_NONE;
 }
 
 enum why
@@ -325,10 +325,10 @@ th_why(const struct vertex *v, double *until)
 		*until = t->until;
 	if (dead > *until)
 		*until = dead;
-	if (why != WHY_NOT)
+	if (why != WHY_NONE)
 		return why;
 	return v->state == V_WAIT ? WHY_RETRY : dead > now.mono ?
-	    WHY_NO_AGENT : WHY_NOT;
+	    WHY_NO_AGENT : WHY_NONE;
 }
 
 /* Returns 1 if the thread may have an agent beside n others, by its window and
@@ -345,7 +345,7 @@ is_open(const struct thread *t)
 {
 	const struct conf *f = t->ring->conf;
 
-	if (!can_add_agent(t, t->nta) || why_blocked(t) != WHY_NOT)
+	if (!can_add_agent(t, t->nta) || why_blocked(t) != WHY_NONE)
 		return 0;
 	/* a bound thread with maxring agents at work would only keep other
 	 * threads from their turns */
@@ -397,7 +397,7 @@ update_timer(struct thread *t)
 		when = s->queueonly && !t->triggered ? 0 : t->until;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
-	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NOT)
+	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NONE)
 		rate = fb_rate_wait(t);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
@@ -735,7 +735,7 @@ th_next_job(const struct ta *ta)
 
 	/* vertices on offer go before those on the list */
 	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
-	    why_blocked(t) != WHY_NOT || !can_add_agent(t, t->nta - 1))
+	    why_blocked(t) != WHY_NONE || !can_add_agent(t, t->nta - 1))
 		return NULL;
 	return t->ready.head;
 }

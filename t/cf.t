@@ -295,7 +295,7 @@ is 'reporttimes takes spans, each later than the one before' "$(printf \
 1: reporttimes: 1h is not later than the one before
 1: reporttimes: 0 is not between 1 and 315360000 seconds
 2: reporttimes: the list is empty; say none
-2: reporttimes: these are more than 8'
+2: reporttimes: has more than 8 values'
 printf 'a/*\tbounce=none command="c"\n' >"$cf"
 is 'bounce=none is taken, and -n says what takes its place' \
     "$("$SCHEDULER" -n -f "$cf" a/h 2>&1 | grep -e bounce -e command=)" \
@@ -310,7 +310,7 @@ is 'PARAMdsn has no more words than a command may have' \
 is 'a keyword behind a PARAM is refused' \
     "$(printf '%s\n' '*/* command=x' 'PARAMactive 10 maxta=3 maxring=y' \
     'PARAMevicted=5	# so many' 'smtp maxta=9' | refused)" \
-    '2: PARAMactive: has one value, and a line of its own'
+    '2: PARAMactive: takes one value, with nothing behind it'
 is 'wrong values of PARAM lines are refused' \
     "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
 PARAMglobal-report-interval 4000d\nPARAMmailname a..b\nPARAMrouternotify x

@@ -30,7 +30,7 @@ done)" ''
 # Of C sources: a line "event key" for each key of each call that writes to the
 # log, "event -" for a call without.  The event is the first word of the text;
 # where that is %s, each word that the call has in quotes.  Keys of addresses come
-# from who_is and msg_log_sender (message.c).
+# from rcpt_fields and msg_sender_fields (message.c).
 events() {	# file ...
 	awk '
 	{ s = s $0 "\n" }
@@ -62,14 +62,14 @@ events() {	# file ...
 						keys++
 					}
 				# keys of values that may be missing
-				if (rest ~ /who_is\(/) {
+				if (rest ~ /rcpt_fields\(/) {
 					print event[m], "to="
 					print event[m], "orcpt="
 					keys++
 				}
-				if (rest ~ /who_is\([^)]*relay\)/)
+				if (rest ~ /rcpt_fields\([^)]*relay\)/)
 					print event[m], "relay="
-				if (rest ~ /msg_log_sender\(/) {
+				if (rest ~ /msg_sender_fields\(/) {
 					print event[m], "from="
 					print event[m], "msgid="
 				}
