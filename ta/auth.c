@@ -35,7 +35,8 @@
 
 /* ---- the file -------------------------------------------------------- */
 
-/* Is it the name in -R, which may have a port? */
+/* Returns 1 if the word of n bytes is the host of -R, with or without the port
+ * of the host. */
 static int
 is_host(const char *word, size_t n, const char *host)
 {
@@ -47,9 +48,10 @@ is_host(const char *word, size_t n, const char *host)
 	    (host[n] == '\0' || host[n] == ':');
 }
 
-/* Cuts off "verified" or "clear" at the end: its first letter, or 0. */
+/* Cuts "verified" or "clear" off the end.  Returns the first letter of that
+ * word, or 0 if there is neither. */
 static char
-last_word(char *s)
+cut_last_word(char *s)
 {
 	size_t n = strlen(s);
 	char *word;
@@ -68,14 +70,15 @@ last_word(char *s)
 	return *word;
 }
 
+/* Sets user and password from a line, whose first word has n bytes. */
 static void
-take_line(struct auth *a, char *s, size_t n)
+parse_line(struct auth *a, char *s, size_t n)
 {
 	a->found = 1;
 	text_fmt(a->key, AUTH_SIZE, "%.*s", (int)n, s);
 	s += n + strspn(s + n, " \t");
 	n = strcspn(s, " \t");
-	a->how = last_word(s + n);
+	a->how = cut_last_word(s + n);
 	if (text_fmt(a->user, AUTH_SIZE, "%.*s", (int)n, s) < 0 ||
 	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
 	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
@@ -83,10 +86,11 @@ take_line(struct auth *a, char *s, size_t n)
 		    "the file of -A is no host, user and password", a->key);
 }
 
-static struct auth *senders;
+static struct auth *senders;	/* in the order of the file */
 
+/* Adds a line, whose first word has n bytes, if it is for a sender. */
 static void
-take_sender(char *s, size_t n)
+add_sender(char *s, size_t n)
 {
 	struct auth *a, **at = &senders;
 
@@ -96,11 +100,11 @@ take_sender(char *s, size_t n)
 		at = &(*at)->next;
 	*at = a;
 	a->named = 1;
-	take_line(a, s, n);
+	parse_line(a, s, n);
 }
 
-/* Takes the line of the host, or for NULL those of senders: NULL, or why the
- * file cannot be used. */
+/* Reads the line of the host into a, or all lines of senders if host is NULL.
+ * Returns why the file cannot be used, or NULL. */
 static const char *
 read_file(struct auth *a, const char *file, const char *host)
 {
@@ -122,13 +126,13 @@ read_file(struct auth *a, const char *file, const char *host)
 		if (*s == '#')
 			continue;
 		if (host == NULL)
-			take_sender(s, n);
+			add_sender(s, n);
 		else if (!a->found && is_host(s, n, host))
-			take_line(a, s, n);
+			parse_line(a, s, n);
 	}
 	if (why == NULL && in.error != 0)
 		why = strerror(in.error);
-	memset(&in, 0, sizeof(in));	/* it has others' passwords */
+	memset(&in, 0, sizeof(in));	/* the buffer has other passwords */
 	if (fd >= 0)
 		close(fd);
 	return why;
@@ -160,7 +164,7 @@ auth_read_senders(const char *file)
 		memset(a, 0, sizeof(*a));
 		free(a);
 	}
-	read_file(NULL, file, NULL);	/* trouble is found with the host */
+	read_file(NULL, file, NULL);	/* auth_read reports errors */
 }
 
 const struct auth *
@@ -193,36 +197,16 @@ encode(char *out, const char *s, size_t n)
 	*out = '\0';
 }
 
-/* Says a line and waits for the code: 0, or -1. */
+/* Sends a line and reads the reply.  Returns 1 if the reply has this code. */
 static int
-step(struct esmtp *c, const char *line, const char *shown, int code)
+is_answered(struct esmtp *c, const char *line, const char *shown, int code)
 {
-	if (esmtp_say_as(c, line, shown) < 0)
-		return -1;
-	return esmtp_reply(c, ES_HELO) == code ? 0 : -1;
+	return esmtp_say_as(c, line, shown) == 0 &&
+	    esmtp_reply(c, ES_HELO) == code;
 }
 
-static int
-plain(struct esmtp *c)
-{
-	char line[CODED + 12];
-
-	text_fmt(line, sizeof(line), "AUTH PLAIN %s", c->secret[2]);
-	return step(c, line, "AUTH PLAIN (user and password)", 235);
-}
-
-static int
-login(struct esmtp *c, const struct auth *a)
-{
-	char user[CODED];
-
-	encode(user, a->user, strlen(a->user));
-	return step(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
-	    step(c, user, "(user)", 334) < 0 ? -1 :
-	    step(c, c->secret[1], "(password)", 235);
-}
-
-/* Until the next connection, no reply with one of these is kept. */
+/* Sets the texts that esmtp.c removes from the replies of this connection: the
+ * password, and what we send in its place. */
 static void
 set_secrets(struct esmtp *c, const struct auth *a)
 {
@@ -243,7 +227,8 @@ set_secrets(struct esmtp *c, const struct auth *a)
 int
 auth_login(struct esmtp *c, const struct auth *a)
 {
-	int through = c->via.pid > 0, bad;
+	int by_program = c->via.pid > 0, accepted;
+	char line[CODED + 12];
 
 	if (!a->named)
 		return 0;
@@ -253,16 +238,25 @@ auth_login(struct esmtp *c, const struct auth *a)
 		    "for it, nor for the sender");
 	if (a->trouble[0] != '\0')
 		return esmtp_refuse(c, "4.3.5", a->trouble);
-	if (a->how != (through ? 'v' : 'c'))
-		return esmtp_refuse(c, "4.3.5", through ? "its line in the "
+	if (a->how != (by_program ? 'v' : 'c'))
+		return esmtp_refuse(c, "4.3.5", by_program ? "its line in the "
 		    "file of -A does not say verified" : "its line in the file "
 		    "of -A does not say clear, and there is no -X");
 	if (!(c->can & (ES_PLAIN | ES_LOGIN)))
 		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
 		    "nor AUTH LOGIN");
 	set_secrets(c, a);
-	bad = c->can & ES_PLAIN ? plain(c) : login(c, a);
-	if (bad == 0)
+	if (c->can & ES_PLAIN) {
+		text_fmt(line, sizeof(line), "AUTH PLAIN %s", c->secret[2]);
+		accepted = is_answered(c, line,
+		    "AUTH PLAIN (user and password)", 235);
+	} else {
+		encode(line, a->user, strlen(a->user));
+		accepted = is_answered(c, "AUTH LOGIN", "AUTH LOGIN", 334) &&
+		    is_answered(c, line, "(user)", 334) &&
+		    is_answered(c, c->secret[1], "(password)", 235);
+	}
+	if (accepted)
 		return 0;
 	if (c->code != 0)
 		c->lost = c->code >= 500 ? "4.7.8" : "4.7.0";

@@ -11,10 +11,11 @@
 struct auth {
 	struct auth *next;	/* the next line for a sender */
 	char	key[AUTH_SIZE];	/* the first word: a sender, or a host */
-	int	named;		/* -A names a file */
-	int	found;		/* the file has a line, or trouble is set */
-	char	how;		/* first letter of the last word, verified or
-				 * clear; or 0 */
+	int	named;		/* 0: there is no -A, and no login */
+	int	found;		/* the file has a line for the host, or cannot
+				 * be used */
+	char	how;		/* 'v' for the last word verified, 'c' for
+				 * clear, 0 for neither */
 	char	user[AUTH_SIZE], password[AUTH_SIZE];
 	char	trouble[300];	/* why the file cannot be used, or "" */
 };
@@ -23,8 +24,8 @@ struct auth {
 void	auth_read(struct auth *, const char *file, const char *host);
 /* Reads the lines for senders, and drops those of an earlier call. */
 void	auth_read_senders(const char *file);
-/* Returns the line for this sender, which is preferred to that of the host, or
- * NULL.  For NULL, returns the first line for a sender. */
+/* Returns the line for this sender, or for any sender if address is NULL; NULL
+ * if there is none.  A line for the sender goes before that for the host. */
 const struct auth *auth_sender(const char *address);
 /* Logs in with user and password: 0, or -1 and the connection is over. */
 int	auth_login(struct esmtp *, const struct auth *);

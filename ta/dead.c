@@ -5,11 +5,11 @@
  *	1795347999 [IPv6:2001:db8::1]:25
  *
  * These are lines of a file of at most 100 lines: the time of the last failure
- * and the address.  For KEEP seconds (half an hour) such an address is tried
- * after all others of its host.  So mail goes to the second MX at once, and
- * does not wait until connecting to the first one times out.  After KEEP
- * seconds the address has its place back, and the next try decides.  An address
- * that answers when it is tried last is removed.
+ * and the address.  For DEAD_TIME, half an hour, such an address is tried after
+ * all others of its host.  So mail goes to the second MX at once, and does not
+ * wait until connecting to the first one times out.  After DEAD_TIME the
+ * address has its place back, and the next try decides.  An address that
+ * answers when it is tried last is removed.
  *
  * The file is read when a process begins.  A change is a line; the process that
  * may write the file reads it again, changes that line, and replaces the file.
@@ -19,54 +19,56 @@
 #include "dead.h"
 #include <ctype.h>
 
-#define MOST	100	/* addresses */
-#define KEEP	1800L	/* seconds */
-#define ADDRESS	(NET_NAME + 10)
+#define DEAD_MOST	100	/* addresses in the file */
+#define DEAD_TIME	1800L	/* seconds */
+#define ADDRESS		(NET_NAME + 10)	/* bytes of an address with its port */
 
 static struct dead {
-	long	when;		/* wall */
-	unsigned long turn;	/* that of the failure, if we saw it */
+	long	when;		/* wall; time of the failure */
+	unsigned long turn;	/* turn of the failure, 0: another process saw
+				 * the failure */
 	char	address[ADDRESS];
-} known[MOST];
-static int n;
-static unsigned long turn = 1;
+} dead[DEAD_MOST];
+static int ndead;
+static unsigned long turn = 1;	/* number of the current turn */
 
 static void
-name(const struct net_addr *a, char *s)
+print_address(const struct net_addr *a, char s[ADDRESS])
 {
 	text_fmt(s, ADDRESS, "%s:%d", a->text, a->port);
 }
 
 static struct dead *
-find(const char *address)
+find_dead(const char *address)
 {
 	int i;
 
-	for (i = 0; i < n; i++)
-		if (strcmp(known[i].address, address) == 0)
-			return &known[i];
+	for (i = 0; i < ndead; i++)
+		if (strcmp(dead[i].address, address) == 0)
+			return &dead[i];
 	return NULL;
 }
 
-/* The one that failed first makes room. */
+/* Returns the entry of the address.  A new entry may replace the oldest one. */
 static struct dead *
-add(const char *address)
+get_dead(const char *address)
 {
-	struct dead *d = find(address), *oldest = known;
+	struct dead *d = find_dead(address), *oldest = dead;
 	int i;
 
 	if (d != NULL)
 		return d;
-	for (i = 1; i < n; i++)
-		if (known[i].when < oldest->when)
-			oldest = &known[i];
-	d = n < MOST ? &known[n++] : oldest;
+	for (i = 1; i < ndead; i++)
+		if (dead[i].when < oldest->when)
+			oldest = &dead[i];
+	d = ndead < DEAD_MOST ? &dead[ndead++] : oldest;
 	text_fmt(d->address, sizeof(d->address), "%s", address);
 	d->turn = 0;
 	return d;
 }
 
-/* Did it fail within span seconds?  The clock may have been set since. */
+/* Returns 1 if a failure at that time was within the last span seconds.  A time
+ * in the future is the mark of a clock that was set. */
 static int
 is_recent(long when, long span)
 {
@@ -75,7 +77,7 @@ is_recent(long when, long span)
 	return age >= 0 && age < span;
 }
 
-/* Has the text the form of an address with a port? */
+/* Returns 1 if the text can be an address with a port. */
 static int
 is_address(const char *s)
 {
@@ -87,7 +89,7 @@ is_address(const char *s)
 	return p > s && p - s < ADDRESS && *p == '\0';
 }
 
-/* What was known stays so if the file still has it: with -o, this process reads
+/* An entry that the file still has keeps its turn: with -o, this process reads
  * the file again between two addresses of one turn. */
 void
 dead_read(const char *path)
@@ -98,21 +100,21 @@ dead_read(const char *path)
 	int i, lines = 0, fd = fd_own(path, O_RDONLY, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	for (i = 0; i < n; i++)
-		known[i].when = -1;
+	for (i = 0; i < ndead; i++)
+		dead[i].when = -1;	/* not in the file so far */
 	if (f == NULL && fd >= 0)
 		close(fd);
-	while (f != NULL && lines++ < MOST &&
+	while (f != NULL && lines++ < DEAD_MOST &&
 	    fgets(line, (int)sizeof(line), f) != NULL) {
 		line[strcspn(line, "\r\n")] = '\0';
 		when = (long)num_of(line, &end);
 		s = line + (end - line);
-		if (*s++ == ' ' && is_address(s) && is_recent(when, KEEP))
-			add(s)->when = when;
+		if (*s++ == ' ' && is_address(s) && is_recent(when, DEAD_TIME))
+			get_dead(s)->when = when;
 	}
-	for (i = n; i-- > 0; )
-		if (known[i].when < 0)
-			known[i] = known[--n];
+	for (i = ndead; i-- > 0; )
+		if (dead[i].when < 0)
+			dead[i] = dead[--ndead];
 	if (f != NULL)
 		fclose(f);
 }
@@ -123,9 +125,9 @@ dead_state(const struct net_addr *a)
 	char address[ADDRESS];
 	const struct dead *d;
 
-	name(a, address);
-	d = n == 0 ? NULL : find(address);
-	if (d == NULL || !is_recent(d->when, KEEP))
+	print_address(a, address);
+	d = find_dead(address);
+	if (d == NULL || !is_recent(d->when, DEAD_TIME))
 		return DEAD_NOT;
 	return d->turn == turn ? DEAD_NOW : DEAD_BEFORE;
 }
@@ -139,25 +141,26 @@ dead_begin_turn(void)
 int
 dead_count(void)
 {
-	return n;
+	return ndead;
 }
 
-/* Changes the list in memory: 1 if that is a change, else 0. */
+/* Removes the address from the list, or adds it.  Returns 1 if the file is to
+ * be changed, too.  It is not for a failure soon after another one. */
 static int
-change(const char *address, int answered)
+update_list(const char *address, int answered)
 {
-	struct dead *d = find(address);
+	struct dead *d = find_dead(address);
 
 	if (answered) {
 		if (d != NULL)
-			*d = known[--n];
+			*d = dead[--ndead];
 		return d != NULL;
 	}
-	if (d != NULL && is_recent(d->when, KEEP / 2)) {
+	if (d != NULL && is_recent(d->when, DEAD_TIME / 2)) {
 		d->turn = turn;
 		return 0;
 	}
-	d = add(address);
+	d = get_dead(address);
 	d->when = (long)time(NULL);
 	d->turn = turn;
 	return 1;
@@ -168,18 +171,18 @@ dead_record(const struct net_addr *a, int answered, char line[NET_NAME + 20])
 {
 	char address[ADDRESS];
 
-	name(a, address);
+	print_address(a, address);
 	text_fmt(line, NET_NAME + 20, "%c %s", answered ? '+' : '-', address);
-	return change(address, answered);
+	return update_list(address, answered);
 }
 
 static void
-print(FILE *f)
+print_list(FILE *f)
 {
 	int i;
 
-	for (i = 0; i < n; i++)
-		fprintf(f, "%ld %s\n", known[i].when, known[i].address);
+	for (i = 0; i < ndead; i++)
+		fprintf(f, "%ld %s\n", dead[i].when, dead[i].address);
 }
 
 void
@@ -191,8 +194,8 @@ dead_write(const char *path, const char *line)
 	    !is_address(line + 2))
 		return;
 	dead_read(path);
-	if (change(line + 2, line[0] == '+') && fd_replace(path, print) < 0 &&
-	    errno != EAGAIN && !warned++)
+	if (update_list(line + 2, line[0] == '+') &&
+	    fd_replace(path, print_list) < 0 && errno != EAGAIN && !warned++)
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
 		    strerror(errno));
 }

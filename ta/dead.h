@@ -8,15 +8,18 @@
 
 /* Reads the file.  A file that cannot be read has no addresses. */
 void	dead_read(const char *path);
-/* DEAD_BEFORE: the last failure, within half an hour, was before the last call
- * of dead_begin_turn; DEAD_NOW: it was after that call. */
-enum dead_state { DEAD_NOT, DEAD_BEFORE, DEAD_NOW };
+/* A turn is one walk over the smart hosts; dead_begin_turn begins a turn. */
+enum dead_state {
+	DEAD_NOT,	/* no failure in the last half an hour */
+	DEAD_BEFORE,	/* the last failure was before this turn */
+	DEAD_NOW	/* the last failure was in this turn */
+};
 enum dead_state dead_state(const struct net_addr *);
 void	dead_begin_turn(void);
 /* Returns the number of dead addresses. */
 int	dead_count(void);
-/* Records that the address did (not) answer.  Returns 1 if that changes the
- * file, and line is for dead_write; else 0. */
+/* Records whether the address answered.  Returns 1 if the file is to be changed
+ * by dead_write with line. */
 int	dead_record(const struct net_addr *, int answered,
 	    char line[NET_NAME + 20]);
 /* Writes the change of a line of dead_record to the file at path; ignores other

@@ -19,19 +19,20 @@
  */
 #include "table.h"
 
-#define FLAGS		"mfrnUEPRsTBbX"	/* those that mean something */
-#define FLAGS_IDLE	"78DFMShu"	/* known elsewhere, nothing here */
+#define FLAGS		"mfrnUEPRsTBbX"	/* flags that mean something */
+#define FLAGS_IDLE	"78DFMShu"	/* flags of ZMailer that we ignore */
 
-/* An error with file and line. */
+/* The place of an error, and the memory for the reason. */
 struct place {
 	const char *file;
-	unsigned long line;
+	unsigned long line;	/* 0: the file as a whole */
 	char	*why;
-	size_t	size;
+	size_t	size;		/* bytes of why */
 };
 
+/* Sets the reason, with the place: -1. */
 static int
-wrong(struct place *at, const char *what, const char *arg)
+set_error(struct place *at, const char *what, const char *arg)
 {
 	struct text t;
 
@@ -45,8 +46,8 @@ wrong(struct place *at, const char *what, const char *arg)
 	return -1;
 }
 
-/* Cuts the next word out of *p, unquoted in place: the word, or NULL with *p at
- * the end, or at a quote that is not closed. */
+/* Cuts the next word off *p, and removes its quotes in place.  Returns NULL if
+ * there is no word; *p is then "", or "\"" if a quote is not closed. */
 static char *
 cut_word(char **p)
 {
@@ -76,65 +77,48 @@ cut_word(char **p)
 	return word;
 }
 
+/* Sets the mailer from p, the rest of its line behind the name: 0 or -1. */
 static int
-check_flags(struct place *at, const char *flags)
+parse_mailer(struct mailer *m, struct place *at, char *p)
 {
-	char one[2];
-	size_t n;
-
-	if (strcmp(flags, "-") == 0)
-		return 0;
-	n = strspn(flags, FLAGS FLAGS_IDLE);
-	one[0] = flags[n];
-	one[1] = '\0';
-	if (one[0] != '\0')
-		return wrong(at, "there is no flag %s", one);
-	if (strchr(flags, 'n') != NULL && strchr(flags, 'U') != NULL)
-		return wrong(at, "%s exclude each other", "flags n and U");
-	return 0;
-}
-
-static int
-check_word(struct place *at, const char *word)
-{
-	const char *p = word;
-
-	while ((p = strchr(p, '$')) != NULL) {
-		if (p[1] == '\0' || strchr("ghu$", p[1]) == NULL)
-			return wrong(at, "%s: after a $ comes g, h, u or $",
-			    word);
-		p += 2;
-	}
-	return 0;
-}
-
-/* The line of the mailer, its name already cut off: 0 or -1. */
-static int
-parse(struct mailer *m, struct place *at, char *p)
-{
-	char *word;
+	char *word, *dollar, flag[2] = "";
 
 	m->flags = cut_word(&p);
 	m->path = cut_word(&p);
 	for (m->nwords = 0; (word = cut_word(&p)) != NULL; m->nwords++) {
 		if (m->nwords == TABLE_WORDS)
-			return wrong(at, "%s has too many arguments", m->name);
-		if (check_word(at, word) < 0)
-			return -1;
+			return set_error(at, "%s has too many arguments",
+			    m->name);
+		dollar = word;
+		while ((dollar = strchr(dollar, '$')) != NULL) {
+			if (dollar[1] == '\0' ||
+			    strchr("ghu$", dollar[1]) == NULL)
+				return set_error(at, "%s: after a $ comes g, "
+				    "h, u or $", word);
+			dollar += 2;
+		}
 		m->words[m->nwords] = word;
 	}
 	if (*p != '\0')
-		return wrong(at, "a quote of %s is not closed", m->name);
+		return set_error(at, "a quote of %s is not closed", m->name);
 	if (m->nwords == 0)
-		return wrong(at, "%s needs flags, a path, and the name the "
+		return set_error(at, "%s needs flags, a path, and the name the "
 		    "program is called by", m->name);
 	if (m->path[0] != '/')
-		return wrong(at, "%s: the path must begin with /", m->path);
-	return check_flags(at, m->flags);
+		return set_error(at, "%s: the path must begin with /", m->path);
+	if (strcmp(m->flags, "-") == 0)
+		return 0;
+	flag[0] = m->flags[strspn(m->flags, FLAGS FLAGS_IDLE)];
+	if (flag[0] != '\0')
+		return set_error(at, "there is no flag %s", flag);
+	if (strchr(m->flags, 'n') != NULL && strchr(m->flags, 'U') != NULL)
+		return set_error(at, "%s exclude each other", "flags n and U");
+	return 0;
 }
 
+/* Sets our name in UUCP from p, the rest of a line: 0 or -1. */
 static int
-set_uucp(struct mailer *m, struct place *at, char *p)
+parse_uucp_name(struct mailer *m, struct place *at, char *p)
 {
 	const char *word = cut_word(&p);
 
@@ -142,13 +126,13 @@ set_uucp(struct mailer *m, struct place *at, char *p)
 	    text_fmt(m->uucp, sizeof(m->uucp), "%s", word) < 0 ||
 	    word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0')
-		return wrong(at, "%s needs a name", "PARAMuucpname");
+		return set_error(at, "%s needs a name", "PARAMuucpname");
 	return 0;
 }
 
-/* Looks through an open file: 1 found, 0 not, -1 with the reason. */
+/* Reads an open file up to the line of the name: 0, or -1 with the reason. */
 static int
-look_up(struct mailer *m, struct place *at, int fd, const char *name)
+find_mailer(struct mailer *m, struct place *at, int fd, const char *name)
 {
 	static struct lines l;	/* large, and there is only one at a time */
 	char *p, *word;
@@ -160,18 +144,19 @@ look_up(struct mailer *m, struct place *at, int fd, const char *name)
 		p = strcpy(m->mem, l.line);
 		word = cut_word(&p);
 		if (word != NULL && strcmp(word, "PARAMuucpname") == 0 &&
-		    set_uucp(m, at, p) < 0)
+		    parse_uucp_name(m, at, p) < 0)
 			return -1;
 		if (word == NULL || strcmp(word, name) != 0)
 			continue;
 		if (l.overlong || strlen(l.line) != l.len)
-			return wrong(at, "the line of %s is too long, or has "
-			    "a byte 0", name);
+			return set_error(at, "the line of %s is too long, or "
+			    "has a byte 0", name);
 		m->name = name;
-		return parse(m, at, p) < 0 ? -1 : 1;
+		return parse_mailer(m, at, p);
 	}
 	at->line = 0;
-	return l.error != 0 ? wrong(at, "%s", strerror(l.error)) : 0;
+	return l.error != 0 ? set_error(at, "%s", strerror(l.error)) :
+	    set_error(at, "there is no line for %s", name);
 }
 
 int
@@ -179,7 +164,7 @@ table_find(struct mailer *m, const char *file, const char *name, char *why,
     size_t size)
 {
 	struct place at;
-	int fd, found;
+	int fd, bad;
 
 	at.file = file;
 	at.line = 0;
@@ -187,11 +172,9 @@ table_find(struct mailer *m, const char *file, const char *name, char *why,
 	at.size = size;
 	fd = open(file, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
-		return wrong(&at, "%s", strerror(errno));
+		return set_error(&at, "%s", strerror(errno));
 	fd_cloexec(fd);
-	found = look_up(m, &at, fd, name);
+	bad = find_mailer(m, &at, fd, name);
 	close(fd);
-	if (found == 0)
-		wrong(&at, "there is no line for %s", name);
-	return found > 0 ? 0 : -1;
+	return bad;
 }

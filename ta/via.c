@@ -31,21 +31,24 @@
 #include <signal.h>
 #include <ctype.h>
 
-#define LINGER	1.0	/* seconds from the end of its pipes to its own */
+#define LINGER	1.0	/* seconds from the end of the pipes to the end of the
+			 * program */
 #define LINE	300	/* bytes of a line that are kept */
 
 /* ---- the command ----------------------------------------------------- */
 
+/* Returns no value for any ${NAME} of a command. */
 static const char *
-unknown(const char *name)
+find_no_variable(const char *name)
 {
 	(void)name;
 	return NULL;
 }
 
-/* Fills the command in: NULL, or what is wrong with it. */
+/* Splits the command into words with host and port filled in.  Returns what is
+ * wrong with the command, or NULL. */
 static const char *
-words(struct command *c, const char *s, const char *host, int port)
+split_command(struct command *c, const char *s, const char *host, int port)
 {
 	static char full[sizeof(c->mem)];
 	const char *why;
@@ -63,7 +66,7 @@ words(struct command *c, const char *s, const char *host, int port)
 			text_put(&t, s, 1);
 		}
 	why = t.cut ? "is too long" :
-	    cmd_split(full, "smtp", host, unknown, c);
+	    cmd_split(full, "smtp", host, find_no_variable, c);
 	return why == NULL && c->nenv > 0 ? "begins with NAME=value" : why;
 }
 
@@ -72,7 +75,7 @@ via_error(const char *command)
 {
 	struct command c;
 
-	return words(&c, command, "h", NET_PORT);
+	return split_command(&c, command, "h", NET_PORT);
 }
 
 const char *
@@ -94,7 +97,7 @@ via_unsafe_option(const char *command)
 	return NULL;
 }
 
-/* As execvp looks for it. */
+/* The search is that of execvp. */
 const char *
 via_missing_program(const char *command)
 {
@@ -103,7 +106,7 @@ via_missing_program(const char *command)
 	const char *p = getenv("PATH");
 	size_t n;
 
-	if (words(&c, command, "h", NET_PORT) != NULL)
+	if (split_command(&c, command, "h", NET_PORT) != NULL)
 		return NULL;
 	if (strchr(c.argv[0], '/') != NULL)
 		return access(c.argv[0], X_OK) < 0 ? c.argv[0] : NULL;
@@ -131,9 +134,9 @@ via_takes_greeting(const char *command)
 
 /* ---- start ----------------------------------------------------------- */
 
-/* The child, until it executes the program. */
+/* Becomes the program in the child. */
 static void
-become(const struct command *c, int in, int out, int err, int sock)
+exec_program(const struct command *c, int in, int out, int err, int sock)
 {
 	char why[LINE];
 	int i, n = sock < 0 ? 3 : 4, fd[4];
@@ -156,32 +159,23 @@ become(const struct command *c, int in, int out, int err, int sock)
 	_exit(X_OSFILE);
 }
 
-/* The host as programs want it: [192.0.2.1] without brackets. */
-static void
-bare(char *host, const char *name)
-{
-	strcpy(host, name + (name[0] == '['));
-	if (name[0] != '[')
-		return;
-	host[strcspn(host, "]")] = '\0';
-	if (strncmp(host, "IPv6:", 5) == 0)
-		memmove(host, host + 5, strlen(host + 5) + 1);
-}
-
 int
 via_open(struct via *v, const char *command, const struct net_addr *a,
     int sock, int fd[2])
 {
+	const char *name = a->name;
 	char host[NET_NAME];
 	struct command c;
 	int p[6];
 
-	bare(host, a->name);
-	if (words(&c, command, host, a->port) != NULL) {
+	/* programs take an address without brackets */
+	name += name[0] != '[' ? 0 : strncmp(name, "[IPv6:", 6) == 0 ? 6 : 1;
+	text_fmt(host, sizeof(host), "%.*s", (int)strcspn(name, "]"), name);
+	if (split_command(&c, command, host, a->port) != NULL) {
 		errno = EINVAL;
 		return -1;
 	}
-	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	v->pid = 0;
 	if (pipes_make(p, 3) < 0)
 		return -1;
@@ -192,7 +186,7 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	else
 		v->pid = -1;
 	if (v->pid == 0)
-		become(&c, p[0], p[3], p[5], sock);
+		exec_program(&c, p[0], p[3], p[5], sock);
 	if (v->pid < 0) {
 		v->pid = 0;
 		return pipes_close(p, 3);
@@ -208,16 +202,17 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 
 /* ---- end ------------------------------------------------------------- */
 
-/* Reads the program's standard error and keeps the best line. */
+/* The program's standard error while it is read. */
 struct errors {
-	char	line[LINE], best[LINE];
-	size_t	n;
-	int	rank;
+	char	line[LINE];	/* the current line */
+	size_t	n;		/* bytes in line */
+	char	best[LINE];	/* the line that says most so far */
+	int	rank;		/* of best: 2 error, 1 verify, 0 any other */
 };
 
-/* Is the word, in small letters, in the line? */
+/* Returns 1 if the word, which is in small letters, is in the line. */
 static int
-has(const char *line, const char *word)
+has_word(const char *line, const char *word)
 {
 	size_t n = strlen(word), i;
 
@@ -231,11 +226,11 @@ has(const char *line, const char *word)
 	return 0;
 }
 
-/* The line without the number of a thread or process at its beginning, as in
+/* Returns the part of the line behind the number of a thread or process, as in
  * "40E7A1F5:error:0A000086:..." of openssl and "2026/11/27 09:00:00 socat[99] E
  * ...", so that equal reasons have equal texts. */
 static const char *
-steady(const char *line)
+skip_process(const char *line)
 {
 	size_t n = strspn(line, "0123456789abcdefABCDEF");
 	const char *p = strchr(line, '[');
@@ -252,28 +247,13 @@ end_line(struct errors *e)
 	int rank;
 
 	e->line[e->n] = '\0';
-	rank = has(e->line, "error") || has(e->line, "fail") ? 2 :
-	    has(e->line, "verify");
+	rank = has_word(e->line, "error") || has_word(e->line, "fail") ? 2 :
+	    has_word(e->line, "verify");
 	if (e->n > 0 && (rank > e->rank || (rank == 0 && e->rank == 0))) {
-		strcpy(e->best, steady(e->line));
+		strcpy(e->best, skip_process(e->line));
 		e->rank = rank;
 	}
 	e->n = 0;
-}
-
-static void
-add_errors(struct errors *e, const char *s, size_t n)
-{
-	int c;
-
-	for (; n > 0; n--, s++) {
-		c = (unsigned char)*s;
-		if (c == '\n')
-			end_line(e);
-		else if (e->n < LINE - 1 && (c > ' ' || e->n > 0))
-			e->line[e->n++] = (char)(c < 32 || c == 127 ? ' ' :
-			    c > 127 ? '?' : c);
-	}
 }
 
 void
@@ -282,15 +262,23 @@ via_close(struct via *v, char *why, size_t size)
 	struct errors e;
 	char buf[1024];
 	double until;
-	int status;
-	long n = 1;
+	int status, c;
+	long n = 1, i;
 
 	memset(&e, 0, sizeof(e));
 	clock_read();
 	until = now.mono + LINGER;
-	while (n > 0 && net_wait(v->err, 0, until) > 0)
-		if ((n = (long)read(v->err, buf, sizeof(buf))) > 0)
-			add_errors(&e, buf, (size_t)n);
+	while (n > 0 && net_wait(v->err, 0, until) > 0) {
+		n = (long)read(v->err, buf, sizeof(buf));
+		for (i = 0; i < n; i++) {
+			c = (unsigned char)buf[i];
+			if (c == '\n')
+				end_line(&e);
+			else if (e.n < LINE - 1 && (c > ' ' || e.n > 0))
+				e.line[e.n++] = (char)(c < 32 || c == 127 ?
+				    ' ' : c > 127 ? '?' : c);
+		}
+	}
 	end_line(&e);
 	status = child_wait(v->pid, until);
 	close(v->err);

@@ -8,11 +8,11 @@
 
 /* A program that makes connections. */
 struct via {
-	pid_t	pid;		/* 0: it does not run */
+	pid_t	pid;		/* 0: the program does not run */
 	int	err;		/* our end of its standard error */
 };
 
-/* Returns what is wrong with the command for any host, or NULL. */
+/* Returns what is wrong with the command, or NULL. */
 const char *via_error(const char *command);
 /* Returns the option of the command that accepts any certificate, or NULL. */
 const char *via_unsafe_option(const char *command);
@@ -28,8 +28,9 @@ int	via_takes_greeting(const char *command);
  * with errno. */
 int	via_open(struct via *, const char *command, const struct net_addr *,
 	    int sock, int fd[2]);
-/* Waits for the end of the program, whose pipes were closed, and kills it if
- * that takes too long.  Sets why to its last words, or "". */
+/* Waits for the end of the program, whose pipes the caller has closed, and
+ * kills a program that takes too long.  Sets why to the best line of its
+ * standard error, or to how the program ended. */
 void	via_close(struct via *, char *why, size_t);
 
 #endif

@@ -35,18 +35,21 @@ wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
 	w->in_header = 1;
 }
 
+/* Sends the bytes in buf if they may leave too little room for what a byte of
+ * the message can become, or if the message is over: 0, or -1 to stop. */
 static int
-flush(struct wire *w)
+flush_buf(struct wire *w, int over)
 {
 	size_t n = w->held;
 
+	if (!over && n + 16 <= sizeof(w->buf))
+		return 0;
 	w->held = 0;
 	return n == 0 || w->put == NULL ? 0 : w->put(w->arg, w->buf, n);
 }
 
-/* There is room for the few bytes that one byte can become. */
 static void
-add(struct wire *w, int c)
+put_byte(struct wire *w, int c)
 {
 	w->buf[w->held++] = (char)c;
 	w->size++;
@@ -57,28 +60,28 @@ end_line(struct wire *w)
 {
 	if (w->col == 0)
 		w->in_header = 0;
-	add(w, '\r');
-	add(w, '\n');
+	put_byte(w, '\r');
+	put_byte(w, '\n');
 	w->col = 0;
 }
 
+/* Adds a byte to the line, which is cut before the byte if the line is too
+ * long. */
 static void
-add_byte(struct wire *w, int c)
+add_to_line(struct wire *w, int c)
 {
 	if (w->col == CUT) {
-		add(w, '\r');
-		add(w, '\n');
-		w->col = 0;
+		end_line(w);
 		if (w->in_header) {
-			add(w, ' ');
+			put_byte(w, ' ');
 			w->col++;
 		}
 	}
 	if (w->col == 0 && c == '.') {
-		add(w, '.');
+		put_byte(w, '.');
 		w->size--;
 	}
-	add(w, c);
+	put_byte(w, c);
 	w->col++;
 	w->eight |= c >= 128;
 }
@@ -90,18 +93,18 @@ wire_put(void *arg, const char *s, size_t n)
 	int c;
 
 	for (; n > 0; n--) {
-		if (w->held + 16 > sizeof(w->buf) && flush(w) != 0)
+		if (flush_buf(w, 0) != 0)
 			return -1;
 		c = (unsigned char)*s++;
 		if (c == '\0')
 			continue;
 		if (w->cr && c != '\n')
-			add_byte(w, ' ');
+			add_to_line(w, ' ');
 		w->cr = c == '\r';
 		if (c == '\n')
 			end_line(w);
 		else if (c != '\r')
-			add_byte(w, c);
+			add_to_line(w, c);
 	}
 	return 0;
 }
@@ -109,10 +112,10 @@ wire_put(void *arg, const char *s, size_t n)
 int
 wire_end(struct wire *w)
 {
-	if (w->held + 16 > sizeof(w->buf) && flush(w) != 0)
+	if (flush_buf(w, 0) != 0)
 		return -1;
 	w->cr = 0;
 	if (w->col > 0)
 		end_line(w);
-	return flush(w);
+	return flush_buf(w, 1);
 }

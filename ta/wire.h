@@ -7,22 +7,23 @@
 #include "../lib/util.h"
 
 struct wire {
-	/* Sends n bytes; NULL: they are only counted.  Returns 0, or -1
-	 * to stop. */
+	/* Sends bytes: 0, or -1 to stop.  NULL: bytes are counted alone. */
 	int	(*put)(void *, const char *, size_t);
-	void	*arg;
+	void	*arg;		/* first argument of put */
 	unsigned long size;	/* bytes so far, without added dots */
 	int	eight;		/* a byte had its top bit set */
 	int	in_header;	/* before the first empty line */
-	int	cr;		/* the last byte was a CR, not yet sent */
+	int	cr;		/* the last byte was a CR, which is not sent
+				 * before the next byte is known */
 	unsigned col;		/* bytes of this line so far */
-	size_t	held;
+	size_t	held;		/* bytes in buf */
 	char	buf[4096];
 };
 
 void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
 	    void *);
-/* A put of lib_message, whose first argument is a struct wire. */
+/* Changes a piece of the message: 0, or -1 to stop.  The first argument is a
+ * struct wire, so that lib_message can call wire_put. */
 int	wire_put(void *, const char *, size_t);
 /* Ends the message; the caller sends the dot. */
 int	wire_end(struct wire *);
