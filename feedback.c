@@ -53,10 +53,11 @@
  */
 #include "scheduler.h"
 
-#define SLOP	1e-9		/* between the rounding errors of a sum of
-				 * steps, and a step */
+#define SLOP	1e-9		/* more than the rounding errors of a sum of
+				 * steps, less than a step */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap */
-#define LATE_LEAST	0.05	/* or by these seconds, but less than a gap */
+#define LATE_LEAST	0.05	/* seconds by which a start may always be late,
+				 * if the gap is not shorter */
 
 /* ---- the window -------------------------------------------------------- */
 
@@ -199,12 +200,12 @@ fb_rate_wait(const struct thread *d)
 void
 fb_use_slot(struct thread *d)
 {
-	double space = slot_gap(d->fb), late = space / LATE_SHARE;
-	double due = d->slot + space;
+	double gap = slot_gap(d->fb), late = gap / LATE_SHARE;
+	double due = d->slot + gap;
 
 	if (late < LATE_LEAST)
-		late = space < LATE_LEAST ? space : LATE_LEAST;
-	d->slot = space > 0 && now.mono - due <= late ? due : now.mono;
+		late = gap < LATE_LEAST ? gap : LATE_LEAST;
+	d->slot = gap > 0 && now.mono - due <= late ? due : now.mono;
 	d->used = now.mono;
 }
 
@@ -221,20 +222,22 @@ factor_wait(const struct setting *s, unsigned at)
 	return f > SPAN_MOST / s->interval ? SPAN_MOST : f * s->interval;
 }
 
-/* Returns the wait, moved towards a multiple of the interval. */
+/* Returns the wait, whose end is moved towards the nearest multiple of the
+ * interval: the retries up to number skew share the way, rounded up. */
 static long
 align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 {
-	long left = s->skew - (long)tries + 1, off, share;
+	long sharers = s->skew - (long)tries + 1, off, share;
 
 	if (wall <= 0)
 		return wait;
+	/* seconds from the multiple to the end, below 0 if that comes first */
 	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
 	if (off > s->interval / 2)
-		off -= s->interval;	/* the next multiple is nearer */
-	if (left < 1)
-		left = 1;
-	share = (off < 0 ? -off + left - 1 : off + left - 1) / left;
+		off -= s->interval;
+	if (sharers < 1)
+		sharers = 1;
+	share = ((off < 0 ? -off : off) + sharers - 1) / sharers;
 	wait += off < 0 ? share : -share;
 	return wait < 1 ? 1 : wait;
 }

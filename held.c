@@ -163,7 +163,7 @@ held_get(int address, const char *text)
 
 /* ---- changes --------------------------------------------------------- */
 
-/* Changes the list and writes it; changes it back if that fails. */
+/* Changes the list, and restores it if it cannot be written. */
 int
 held_set(int address, const char *text, int on)
 {
@@ -181,7 +181,7 @@ held_set(int address, const char *text, int on)
 	bad = fd_replace(path, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
-	if (bad == on) {	/* not in the list any more */
+	if (*p != h) {		/* the list does not have the hold any more */
 		pat_free(h->patterns);
 		free(h);
 	}

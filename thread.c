@@ -43,7 +43,8 @@
  *
  * A run begins when a thread gets its first agent, and ends with its last one.
  * At the beginning order.c sorts the READY vertices, at random, by age or by
- * job; later ones are appended.  What the run defers it is not given again.
+ * job; later ones are appended.  A vertex that the run has deferred is not fed
+ * again before the run ends.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
@@ -385,22 +386,22 @@ make_ready(struct thread *t, struct vertex *v)
 }
 
 /* Sets the timer for what is due first: the end of the dead time, a vertex in
- * WAIT, or a slot of the rate.  In a queueonly thread no vertex is due by its
- * time, and the others count only after a T line or a flush. */
+ * WAIT, or a slot of the rate.  A queueonly thread has no timer for vertices in
+ * WAIT, and one for the other two only after a T line or a flush. */
 static void
 update_timer(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	double when = 0, rate = 0;
+	double when = 0, wait = 0;
 
 	if (t->until != 0)
 		when = s->queueonly && !t->triggered ? 0 : t->until;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
 	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NONE)
-		rate = fb_rate_wait(t);
-	if (rate > 0 && (when == 0 || now.mono + rate < when))
-		when = now.mono + rate;
+		wait = fb_rate_wait(t);
+	if (wait > 0 && (when == 0 || now.mono + wait < when))
+		when = now.mono + wait;
 	if (when != 0)
 		heap_set(&q.due_threads, &t->due, when);
 	else
@@ -427,10 +428,11 @@ wakeup_time(const struct thread *t, const struct vertex *v)
 	    again > v->wakeup ? again : v->wakeup;
 }
 
-enum wake { WAKE_ALL,	/* all, and the dead time ends */
-	    WAKE_DUE,	/* those whose time has come */
-	    WAKE_HOST,	/* those that were deferred because of the host */
-	    WAKE_OLD };	/* those that were deferred before this run */
+/* wake: the vertices in WAIT that become READY. */
+enum wake { WAKE_ALL,	/* all vertices, and the dead time ends */
+	    WAKE_DUE,	/* vertices whose time has come */
+	    WAKE_HOST,	/* vertices that were deferred because of the host */
+	    WAKE_OLD };	/* vertices that were deferred before this run */
 
 /* Makes vertices in WAIT READY.  WAKE_HOST leaves vertices with a retryat, and
  * those that were deferred because of their address: otherwise good reports on
@@ -566,13 +568,13 @@ th_update_hold(struct thread *t)
 	t->held = held_match_address(t->chan->name, t->host);
 	ended = was != NULL && t->held == NULL;
 	if (ended)
-		wake_vertices(t, WAKE_ALL);	/* a release tries at once */
+		wake_vertices(t, WAKE_ALL);	/* released mail is tried now */
 	th_update(t);
 	return ended;
 }
 
-/* The dead time of a dead host stays as it is: several failed starts are one
- * entry of the retry list. */
+/* The dead time of a dead host is not prolonged: several failed starts together
+ * use one factor of the retry list. */
 void
 th_sleep(struct thread *t)
 {
@@ -695,10 +697,10 @@ th_agent_started(struct ta *ta)
 	th_update(t);
 }
 
-/* Returns 1 for the threads dsn/failure and dsn/success, 0 for dsn/delay and
- * all others. */
-static unsigned
-is_last_dsn(const struct thread *t)
+/* Returns 1 for the threads dsn/failure and dsn/success, whose DSNs are on
+ * finished recipients. */
+static int
+is_final_dsn(const struct thread *t)
 {
 	return th_is_dsn(t) && strcmp(t->host, "delay") != 0;
 }
@@ -717,9 +719,9 @@ th_feed(struct ta *ta, struct vertex *v)
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
-	if (is_last_dsn(t)) {
+	if (is_final_dsn(t)) {
 		q.ndsn++;
-		v->msg->dsn_newer = 0;	/* until another recipient is done */
+		v->msg->dsn_newer = 0;
 	}
 	list_append(&ta->jobs, v);
 	ta->stretch++;
@@ -747,7 +749,7 @@ th_unfeed(struct vertex *v)
 
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
-	q.ndsn -= is_last_dsn(v->thread);
+	q.ndsn -= is_final_dsn(v->thread);
 	order_count_agents(v->msg, -1);
 	blocked = order_unblock_job(v->thread->ring, 0);
 	if (blocked != NULL)
@@ -785,8 +787,8 @@ change_ring(struct thread *t, struct ring *r)
 
 #define RING_AGAIN	30	/* seconds */
 
-/* mono; the next move of threads that a reload left in old rings, for lack of
- * memory; 0: there are none. */
+/* mono; when threads are moved that a reload has left in old rings for lack of
+ * memory; 0: no thread was left. */
 static double move_again;
 
 /* Moves the threads of old rings to new ones.  All READY vertices become READY
@@ -831,9 +833,10 @@ th_use_config(struct config *config)
 	move_threads();
 }
 
-/* Takes the thread out of use.  It is forgotten when its clause says so, but
- * not before its rate allows a delivery, nor while it is dead; a thread that is
- * dead by the file of another host, at the end of its dead time. */
+/* Takes the thread out of use.  Its timer, by which it is freed, is set to the
+ * latest of: forget seconds after its last use, the next slot of its rate, the
+ * end of its dead time.  A thread that is dead by the file of another host is
+ * freed at the end of its dead time. */
 static void
 retire_thread(struct thread *t)
 {
@@ -852,8 +855,8 @@ retire_thread(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* a start keeps all threads of the file of destinations: they were used
-	 * before the start, mono 0 */
+	/* threads that the file of destinations has restored at the start were
+	 * last used before mono 0, and all of them are kept */
 	if (th_is_local(t))
 		free_unused(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
