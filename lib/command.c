@@ -49,8 +49,8 @@ struct splitting {
 	const char *why;	/* why the command cannot be run, or NULL */
 	int	given;		/* the word depends on the address */
 	int	led;		/* the word begins with a part of the address */
-	size_t	alone;		/* out.len behind a $host that begins the word;
-				 * 0: none */
+	size_t	host_end;	/* out.len behind the value of a $host that the
+				 * word begins with; 0: no such $host */
 };
 
 /* Adds the value of the name at p->s, behind '$', to the current word. */
@@ -93,7 +93,7 @@ add_value(struct splitting *p)
 	if (host && p->c->bound == CMD_FREE)
 		p->c->bound = CMD_IN_WORD;
 	if (host && first && !braces)
-		p->alone = p->out.len;
+		p->host_end = p->out.len;
 }
 
 /* Reads one word at p->s, with the quotes and backslashes of a shell. */
@@ -104,7 +104,7 @@ split_word(struct splitting *p)
 
 	p->word = p->out.s + p->out.len;
 	p->given = p->led = 0;
-	p->alone = 0;
+	p->host_end = 0;
 	while (p->why == NULL && (c = *p->s) != '\0' &&
 	    (quote != 0 || !isspace((unsigned char)c))) {
 		p->s++;
@@ -123,7 +123,7 @@ split_word(struct splitting *p)
 	}
 	if (quote != 0 && p->why == NULL)
 		p->why = "has a quote that is not closed";
-	if (p->alone != 0 && p->alone == p->out.len)
+	if (p->host_end != 0 && p->host_end == p->out.len)
 		p->c->bound = CMD_AS_WORD;
 	text_put(&p->out, "", 1);
 }

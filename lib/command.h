@@ -29,8 +29,8 @@ struct command {
 	char	plain[64];	/* the first $name that is not replaced */
 	size_t	used;		/* bytes of mem */
 	char	mem[CMD_BYTES + CMD_ADDED * 1024];
-	/* for cmd_start: the agent's user and group, if we are root; what its
-	 * nice value grows by; the limit of its descriptors */
+	/* for cmd_start: the agent's user and group, if we are root; the number
+	 * that is added to its nice value; the limit of its descriptors */
 	long	uid, gid, nice, files;
 };
 

@@ -43,17 +43,18 @@
  * base 36, which no older program takes for a living process.  Process 4194304
  * locks with "a2hwcg", process 1234 with "  1234".
  *
- * The delay field of a recipient counts the warnings that are over, as its
- * sender got them or wanted none: a decimal number, blank for none.  For the
- * next one the scheduler writes a line on all recipients of a vertex, with the
- * reason of the first one and those of others from an offset on:
+ * The delay field of a recipient is the number of warnings that its sender got
+ * or did not want: decimal digits, or blanks for 0.  For the next warning the
+ * scheduler writes one line about all recipients of a vertex.  The line has the
+ * reason of the first recipient; before each other reason is the offset of the
+ * first recipient that has it:
  *
  *	d 40:120:-1::0 <tab> ^A delayed ^A ^A 1 all ^A 1795220140 <tab>
  *		451 greylisted ^A 99 452 mailbox full
  *
- * The fields are the warnings that are due by now, "all" for delayreport, and
- * the time at which they expire.  origin.c reads such lines for the programs
- * that write or show DSNs.
+ * The fourth field has the number of warnings that are due by now, "all" if a
+ * clause has delayreport, and after a ^A the time at which the recipients
+ * expire.  origin.c reads such lines for the programs that write or show DSNs.
  *
  * A command of an operator that cannot be done at once is a line, too, which
  * older programs ignore.  The words of the command are at its end, so a line
@@ -226,9 +227,10 @@ skip_word(const char **p)
 	*p += **p != '\0';
 }
 
-/* Changes a list of hosts, such as ((mx1 mx2)(mx3)), to its first host, mx1. */
+/* Cuts a list of hosts, such as ((mx1 mx2)(mx3)), down to its first host, mx1.
+ */
 static void
-first_host(char *host)
+cut_to_first_host(char *host)
 {
 	char *p = host;
 	size_t n;
@@ -262,9 +264,10 @@ delays_of(const char *field)
 	return n;
 }
 
-/* Returns the words of the current recipient line, or NULL. */
+/* Reads the lock and delay fields of the current recipient line.  Returns the
+ * words behind them, or NULL. */
 static const char *
-rcpt_words(struct ctl *c)
+parse_rcpt_fields(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 
@@ -289,14 +292,14 @@ rcpt_words(struct ctl *c)
 static int
 parse_rcpt(struct ctl *c)
 {
-	const char *p = rcpt_words(c);
+	const char *p = parse_rcpt_fields(c);
 
 	if (p == NULL || copy_word(&p, c->channel, 1) < 0 ||
 	    copy_word(&p, c->host, !c->capitals) < 0 ||
 	    copy_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
 		return -1;
 	c->rest = p;
-	first_host(c->host);
+	cut_to_first_host(c->host);
 	return c->host[0] == '\0' ? -1 : 0;
 }
 
@@ -628,14 +631,14 @@ remove_lock(struct ctl *c)
 	int tag;
 
 	if (is_believed(c, pid)) {
-		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
-		    "later", ctl_log_name(c->name), c->l.off, pid);
+		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it; it "
+		    "is tried later", ctl_log_name(c->name), c->l.off, pid);
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
 		return '~';
 	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another process",
 	    ctl_log_name(c->name), c->l.off, pid);
 	tag = clear_lock(c);
 	count_done(c, tag);
@@ -750,7 +753,7 @@ ctl_mailbox_hash(const struct ctl *c)
 
 #define NO_HDR	ULONG_MAX
 
-static struct ctl kept;		/* the open file; without a name: none */
+static struct ctl kept;		/* the file; an empty name: none is open */
 
 /* The header block with its text at hdr belongs to the recipients in
  * [from, hdr). */
@@ -929,7 +932,7 @@ add_folded(struct text *t, const char *s, int newline)
 		    newline == ' ') ? newline : *s);
 }
 
-/* Adds fields in the place of those of an agent. */
+/* Adds the notary of a diagnostic for which the agent sent none. */
 static void
 add_notary(struct text *t, const char *user, const char *status,
     const char *message)
@@ -958,8 +961,9 @@ ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
 	    hdr, drpt, when);
 }
 
-/* Appends the text and a newline: 0 or -1.  An empty text means that the file
- * could not be opened.  off names the recipient in the log; 0: several. */
+/* Appends the text and a newline: 0 or -1.  An empty text is an error, which
+ * the caller has left in errno.  off is for the log: the recipient, 0 for
+ * several. */
 static int
 append_line(const char *name, struct text *t, unsigned long off)
 {

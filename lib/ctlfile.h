@@ -74,8 +74,9 @@ struct ctl {
 	enum cancel cancel;	/* what a '#' line asks for */
 	int	long_sender;	/* the address is longer than user and is cut */
 	const char *rest;	/* the words behind user: the privilege */
-	unsigned long delays;	/* number in the delay field, of warnings that
-				 * are over; ULONG_MAX: no such field */
+	unsigned long delays;	/* number in the delay field: warnings that the
+				 * sender got or did not want; ULONG_MAX: no
+				 * such field */
 	/* ctl_read_rcpt sets these, too; the current line is then behind that
 	 * of the recipient */
 	int	tag;		/* ' ' '~' '+' '-' */
@@ -93,8 +94,8 @@ struct ctl {
 	struct lines l;
 };
 
-/* Opens transport/name; the working directory is transport/.  0, or -1 with why
- * set.  -1 with why NULL means that name is no regular file or is gone. */
+/* Opens transport/name; the working directory is transport/.  0, or -1; then
+ * why is the reason, or NULL if name is no regular file or is gone. */
 int	ctl_open(struct ctl *, const char *name);
 /* Begins to read a file that the caller has opened; fd may be -1. */
 void	ctl_start(struct ctl *, int fd, const char *name);
@@ -113,7 +114,7 @@ void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_read_line */
  * line: 0, or -1 if there is no recipient.  The tag may be that of an earlier
  * reading. */
 int	ctl_read_rcpt(struct ctl *, unsigned long off);
-/* Returns the address of the current s or e line, which is in user. */
+/* Copies the address of the current s or e line to user, and returns user. */
 const char *ctl_read_address(struct ctl *);
 /* Reads on to the next pending recipient, T line or '#' line; returns the same
  * as ctl_check_line.  Removes the locks of processes that are gone. */

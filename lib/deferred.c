@@ -40,8 +40,9 @@ deferred_num_of(const char *entry, char *num, unsigned long size)
 	    deferred_is_name(num) ? num : NULL;
 }
 
+/* Makes the path of the second file: 0, or -1 with errno. */
 static int
-why_path(char *path, const char *office, const char *num)
+make_why_path(char *path, const char *office, const char *num)
 {
 	if (deferred_is_name(num) && text_fmt(path, PATH_SIZE,
 	    "%s/" DEFERRED "/%s" WHY, office, num) == 0)
@@ -69,7 +70,7 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 	long n;
 	int fd;
 
-	if (why_path(path, office, num) < 0 ||
+	if (make_why_path(path, office, num) < 0 ||
 	    (fd = fd_plain(path, O_RDONLY, &st)) < 0)
 		return -1;
 	n = (long)read(fd, line, sizeof(line) - 1);
@@ -98,7 +99,7 @@ deferred_write(const char *office, const char *num, const struct deferred *d)
 	struct text t;
 	int fd, bad;
 
-	if (why_path(path, office, num) < 0)
+	if (make_why_path(path, office, num) < 0)
 		return -1;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -1;
@@ -121,7 +122,7 @@ deferred_remove(const char *office, const char *num)
 {
 	char path[PATH_SIZE];
 
-	return why_path(path, office, num) < 0 ? -1 : unlink(path);
+	return make_why_path(path, office, num) < 0 ? -1 : unlink(path);
 }
 
 /* A file that lstat cannot see may be there.  Without transport/, no message is

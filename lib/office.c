@@ -280,8 +280,8 @@ office_read_routers(struct office_routers *r)
 		if (*p == '.' || strchr(p, '/') != NULL ||
 		    i == OFFICE_ROUTERS || strstr(own, name) != NULL) {
 			text_fmt(r->why, sizeof(r->why), "ROUTERDIRS=%s: %s "
-			    "is no directory of a router, or the ninth name",
-			    list, p);
+			    "is no directory of a router, or there are more "
+			    "than eight", list, p);
 			r->n = 1;
 			return -1;
 		}
@@ -315,20 +315,20 @@ mailname_is_valid(const char *s)
 	return s[-1] == '\0';
 }
 
-/* Sets host_name if this is a name of a host: 1, else 0. */
+/* Sets host_name: 0, or -1 if this is no name of a host. */
 static int
 set_host_name(const char *s)
 {
 	if (s == NULL || !mailname_is_valid(s))
-		return 0;
+		return -1;
 	strcpy(host_name, s);
-	return 1;
+	return 0;
 }
 
 /* Returns the first word of the file mailname, "" if there is none; NULL if the
  * file cannot be opened. */
 static char *
-file_word(const char *dir)
+read_mailname(const char *dir)
 {
 	static char line[MAILNAME_SIZE + 100];
 	char path[PATH_MAX_], *s;
@@ -352,14 +352,14 @@ file_word(const char *dir)
 const char *
 mailname_given(const char *dir)
 {
-	return set_host_name(getenv("MAILNAME")) ||
-	    set_host_name(file_word(dir)) ? host_name : NULL;
+	return set_host_name(getenv("MAILNAME")) == 0 ||
+	    set_host_name(read_mailname(dir)) == 0 ? host_name : NULL;
 }
 
 int
 mailname_is_empty(const char *dir)
 {
-	const char *s = mailname_given(dir) == NULL ? file_word(dir) : NULL;
+	const char *s = mailname_given(dir) == NULL ? read_mailname(dir) : NULL;
 
 	return s != NULL && *s == '\0';
 }
@@ -370,7 +370,7 @@ mailname(const char *dir)
 	struct utsname uts;
 
 	if (mailname_given(dir) == NULL &&
-	    (uname(&uts) < 0 || !set_host_name(uts.nodename)))
+	    (uname(&uts) < 0 || set_host_name(uts.nodename) < 0))
 		strcpy(host_name, "localhost");
 	return host_name;
 }

@@ -54,18 +54,20 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 #define OFFICE_LINE	2048	/* bytes in a line */
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 
-/* office_routers: the directories that submit -q reads, in their order: router,
- * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
- * OFFICE_BULK, which need not exist.  0, or -1 with router alone and the reason
- * in why. */
 #define OFFICE_BULK	"bulk"	/* for mail whose Precedence is low */
 #define OFFICE_ROUTERS	10
+
+/* office_routers: the directories that submit -q reads, in their order: router,
+ * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
+ * OFFICE_BULK, which need not exist. */
 struct office_routers {
 	const char *v[OFFICE_ROUTERS];
 	int	n;
 	char	list[OFFICE_LINE + 8];	/* the names, each with its NUL */
-	char	why[OFFICE_LINE + 200];
+	char	why[OFFICE_LINE + 200];	/* what is wrong with ROUTERDIRS */
 };
+
+/* 0, or -1 with why set and router as the only directory. */
 int	office_read_routers(struct office_routers *);
 
 #define MAILNAME_MOST	253	/* bytes of a name */

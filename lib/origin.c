@@ -195,9 +195,10 @@ origin_read_head(struct diags *n, struct head *h)
 
 /* ---- origins --------------------------------------------------------- */
 
-/* Reads the header that begins here.  Returns 1 if it is of a DSN on a DSN. */
+/* Reads the header that begins here.  Returns 1 if its message is a DSN on a
+ * DSN. */
 static int
-is_double_dsn(struct ctl *c)
+read_double_field(struct ctl *c)
 {
 	size_t len = sizeof(DOUBLE_FIELD) - 1;
 	int twice = 0;
@@ -208,10 +209,10 @@ is_double_dsn(struct ctl *c)
 	return twice;
 }
 
-/* The current line begins an origin, as no recipient has been seen behind it.
- */
+/* Notes that an origin begins at the current line, and the sender if the line
+ * has one. */
 static void
-begin_origin(struct origin *g)
+note_begin(struct origin *g)
 {
 	g->from = g->w.l.off;
 	if (g->w.l.line[0] == 'm')
@@ -220,10 +221,10 @@ begin_origin(struct origin *g)
 	g->long_sender = g->w.long_sender;
 }
 
-/* The current line is behind the recipient: it ends the origin or begins the
- * header of the origin.  Returns 1 if the origin is complete. */
+/* Notes that the origin ends at the current line, and reads the header if it
+ * begins there.  Returns 1 if the origin is complete. */
 static int
-end_origin(struct origin *g)
+note_end(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
@@ -233,11 +234,12 @@ end_origin(struct origin *g)
 		return 0;
 	g->head = g->w.l.off;
 	g->hdr = (long)(g->head + g->w.l.len + 1);
-	g->twice = is_double_dsn(&g->w);
+	g->twice = read_double_field(&g->w);
 	return 1;
 }
 
-/* The first origin begins with the file. */
+/* Forgets the origin: the next one is searched for from the beginning of the
+ * file. */
 static void
 reset_origin(struct origin *g)
 {
@@ -274,9 +276,9 @@ read_origin(struct origin *g, unsigned long off)
 		    g->w.in_block))
 			continue;
 		if (g->w.l.off < off)
-			begin_origin(g);
+			note_begin(g);
 		else
-			seen = end_origin(g);
+			seen = note_end(g);
 	}
 }
 
@@ -394,7 +396,7 @@ diag_set_tag(struct diags *n, unsigned long at, int tag)
 
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0 || read(fd, &is, 1) != 1)
 		return -1;
-	/* without the letter, it is another file by now */
+	/* a file without the letter there has replaced this one */
 	return is == 'd' ? fd_write(fd, &to, 1) : 0;
 }
 

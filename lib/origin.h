@@ -22,9 +22,9 @@ struct diags {
 				 * remote host; "" if missing */
 	char	*text;		/* the text, CRs for its newlines */
 	int	warning;	/* the line is on a delay */
-	unsigned long due;	/* of a line on the delay of all recipients with
-				 * this channel and host, the number of warnings
-				 * that are due by now; else 0 */
+	unsigned long due;	/* number of warnings that are due by now, if
+				 * the line is about the delay of all recipients
+				 * with this channel and host; else 0 */
 	char	said[LINE_MAX_];	/* memory of field and text */
 
 	struct ctl c;		/* the walk through the file */
@@ -47,13 +47,13 @@ int	diag_next(struct diags *);
 const char *diag_reason(const struct diags *, unsigned long off);
 /* Sets the tag of the diagnostic line at this offset: 0 or -1. */
 int	diag_set_tag(struct diags *, unsigned long at, int tag);
-/* Writes the number of warnings that are over into the line of rc: 0 or -1. */
+/* Writes the number of warnings into the delay field of rc: 0 or -1. */
 int	diag_set_delays(struct diags *, unsigned long count);
 
-/* Reads the UTF-8 character at s: its length in bytes; 0 for ASCII, a surrogate
- * and bytes that are no UTF-8. */
+/* Reads the UTF-8 character at s.  Returns its length in bytes; 0 for ASCII, a
+ * surrogate and bytes that are no UTF-8. */
 size_t	utf8_read(const char *s, unsigned long *character);
-/* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
+/* Decodes n bytes of xtext (RFC 3461).  xtext_add adds n bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
 /* Returns the domain of an address, behind the '@', or NULL.  An '@' within
@@ -95,7 +95,7 @@ struct origin {
 
 #define DOUBLE_FIELD	"X-Undeliverable-Report"
 
-/* Begins with the origins of the file that was opened. */
+/* Begins to look for origins in the file that was opened. */
 void	origin_start(const struct diags *, struct origin *);
 /* Sets the origin of the recipient at off: 0, or -1 if the file cannot be read
  * and diag_error has the errno. */

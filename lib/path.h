@@ -6,9 +6,8 @@
 
 #include "util.h"
 
-/* Returns the path in the post office po of the name that the format makes;
- * good until the sixteenth call after this.  A path that no system takes is
- * cut. */
+/* Formats a name and returns its path in the post office po, good until the
+ * sixteenth call after this.  A path that no system takes is cut. */
 const char *path_in(const char *po, const char *name, ...) LIKE_PRINTF(2, 3);
 /* Calls each() for the name of each message, X/Y/123-45, in a directory of the
  * post office and its hash directories: 0, or -1 with errno if one of them

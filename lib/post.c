@@ -63,7 +63,8 @@ stir(unsigned long v[2])
 	mix.wall = time(NULL);
 	mix.pid = getpid();
 	mix.at = &mix;
-	mix.turn += turn += 2;
+	turn += 2;
+	mix.turn += turn;
 	for (i = 0; i < 2 * sizeof(mix); i++)
 		v[i & 1] = ((v[i & 1] ^ p[i % sizeof(mix)]) * 16777619UL ^
 		    v[i & 1] >> 15) & 0xffffffffUL;

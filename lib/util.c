@@ -533,7 +533,8 @@ void
 clock_read(void)
 {
 	static int started;
-	static double away;	/* seconds of mono before the start or asleep */
+	static double away;	/* seconds of mono before the start, and those
+				 * that the machine slept */
 	struct clocks was = now;
 	double mono = read_mono(), passed, step;
 
@@ -545,21 +546,21 @@ clock_read(void)
 	passed = now.mono - was.mono;
 	step = difftime(now.wall, was.wall) - passed;
 	if (passed > AWAKE_MOST + STEP) {
-		log_warn("clock-sleep by=%ld the machine or we slept; it does "
-		    "not count", clamp(passed));
+		log_warn("clock-sleep by=%ld the machine or we slept; this "
+		    "time does not count", clamp(passed));
 		away += passed - AWAKE_MOST;
 		now.mono = was.mono + AWAKE_MOST;
 	}
 	if (started && (step > STEP || step < -STEP))
-		log_warn("clock-step by=%ld the wall clock was set; timers go "
-		    "on by the other one", clamp(step));
+		log_warn("clock-step by=%ld the wall clock was set; timers do "
+		    "not follow it", clamp(step));
 	started = 1;
 }
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-/* Returns 1 once in a second: then a lack of memory is logged, which thousands
- * of files may meet. */
+/* Returns 1 once in a second, so that a lack of memory that thousands of files
+ * meet does not fill the log. */
 static int
 can_log(void)
 {
@@ -736,27 +737,29 @@ int
 fd_append(int *to, const char *path)
 {
 	struct stat st, opened;
-	int there = lstat(path, &st) == 0;
-	int linked = there && S_ISLNK(st.st_mode);
-	int fd = -1, bad = there && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
+	int exists = lstat(path, &st) == 0;
+	int linked = exists && S_ISLNK(st.st_mode);
+	int foreign = exists && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
 	    st.st_uid != geteuid();
+	int fd, only = exists ? O_NOFOLLOW : O_EXCL;
 
-	if (*to > 2 && fstat(*to, &opened) == 0 && (!linked ? there :
-	    stat(path, &st) == 0) && is_same_file(&opened, &st))
+	if (*to > 2 && fstat(*to, &opened) == 0 && (linked ?
+	    stat(path, &st) == 0 : exists) && is_same_file(&opened, &st))
 		return 0;
-	if (!bad)
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
-		    (linked ? 0 : there ? O_NOFOLLOW : O_EXCL), 0644);
-	if (fd >= 0 && !linked)
-		bad = fstat(fd, &opened) < 0 ||
-		    (there && !is_same_file(&opened, &st)) ||
-		    (S_ISREG(opened.st_mode) && opened.st_nlink != 1);
-	if (fd >= 0 && bad)
-		close(fd);
-	if (bad)
-		errno = EPERM;
-	if (bad || fd < 0)
+	errno = EPERM;
+	if (foreign)
 		return -1;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
+	    (linked ? 0 : only), 0644);
+	if (fd < 0)
+		return -1;
+	if (!linked && (fstat(fd, &opened) < 0 ||
+	    (exists && !is_same_file(&opened, &st)) ||
+	    (S_ISREG(opened.st_mode) && opened.st_nlink != 1))) {
+		close(fd);
+		errno = EPERM;
+		return -1;
+	}
 	fd_cloexec(fd);
 	if (*to > 2)
 		close(*to);
@@ -864,7 +867,7 @@ fd_replace(const char *path, void (*print)(FILE *))
 		error = errno;
 		unlink(fresh);
 	}
-	fclose(f);	/* and the lock ends */
+	fclose(f);	/* ends the lock */
 	errno = error;
 	return error == 0 ? 0 : -1;
 }
@@ -906,9 +909,9 @@ user_look_up(const char *name, long uid)
 	return pw;
 }
 
-/* A C library that asks several sources of users may not say that the first one
- * failed.  So that nobody is found is believed if the usual source can be read,
- * and nobody is found again. */
+/* A C library with several sources of users may hide that one of them failed.
+ * "No such user" counts only if the file USERS can be read and a second look
+ * does not find the user either. */
 struct passwd *
 user_find(const char *name, long uid)
 {

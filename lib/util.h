@@ -107,7 +107,8 @@ void	text_put(struct text *, const char *, size_t);
  * digits or '*'.  %-3d is aligned to the left, %-s copies what is clean. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
-/* Does what snprintf does where there is one: 0, or -1 if the text is cut. */
+/* Formats like snprintf, which old systems lack: 0, or -1 if the text is cut.
+ */
 int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
 
 void	text_lower(char *);	/* makes ASCII letters small */
@@ -134,8 +135,8 @@ void	span_add(struct text *, long, int n);
 
 enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
-extern int log_level;			/* lines above it are not written */
-extern int log_masks;			/* writes @ for words with an @ */
+extern int log_level;		/* lines of a higher level are not written */
+extern int log_masks;		/* each word with an @ is written as @ */
 extern int log_copy;	/* a descriptor that gets each line, too, unless that
 			 * would block; -1: none */
 
@@ -203,10 +204,9 @@ int	fd_replace(const char *path, void (*print)(FILE *));
  * is this file: 0; or -1 with errno as in fd_own, and *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
-/* With how F_SETLK, sets a lock of this type on the byte at that offset, or on
- * the whole file if the offset is 0, without waiting: 0, or -1 with errno.
- * With F_GETLK, returns the process whose lock prevents this one, 0 if there is
- * none, or -1. */
+/* Locks the byte at this offset, or the whole file if the offset is 0, by
+ * fcntl, without waiting.  F_SETLK: 0, or -1 with errno.  F_GETLK: the process
+ * whose lock prevents this one, 0 for none, or -1. */
 long	fd_lock_at(int fd, int how, int type, long at);
 #define fd_lock(fd) fd_lock_at(fd, F_SETLK, F_WRLCK, 0)
 int	file_sync(FILE *);	/* flushes and syncs: 0, or -1 with errno */
@@ -286,16 +286,19 @@ struct timer {
 };
 
 struct heap {
-	struct slot {		/* with the time, as it is compared often */
-		double	when;	/* due time; the smallest is first */
+	struct slot {
+		double	when;	/* due time; the smallest is first.  The slot
+				 * has it, as it is compared often */
 		struct timer *timer;
 	} *v;
 	unsigned n, size;
 };
 
 int	heap_reserve(struct heap *, unsigned n);	/* room for n: 0, -1 */
-void	heap_set(struct heap *, struct timer *, double when); /* adds, moves */
-void	heap_del(struct heap *, struct timer *);	/* if it is in there */
+/* Adds the timer to the heap, or moves it to another due time. */
+void	heap_set(struct heap *, struct timer *, double when);
+/* Removes the timer, if it is in the heap. */
+void	heap_del(struct heap *, struct timer *);
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
 /* The due time of a timer in the heap. */
 #define heap_when(h, t) ((h)->v[(t)->pos - 1].when)
@@ -313,9 +316,9 @@ int	is_transient(int err);
 int	groups_leave(gid_t gid);
 #endif
 #ifndef NO_PWD
-/* Returns the user with this name, or with this uid if name is NULL; or NULL
- * with errno, which is 0 if there is no such user, and another one if that is
- * not known now. */
+/* Returns the user with this name, or with this uid if name is NULL.  NULL with
+ * errno 0 means that there is no such user; with another errno, that the users
+ * cannot be looked up now. */
 struct passwd *user_find(const char *name, long uid);
 #endif
 
@@ -327,7 +330,7 @@ struct hlink {
 };
 
 struct hash {			/* zeroed, it is empty */
-	struct hlink **v;	/* chains; NULL: there is only the chain one */
+	struct hlink **v;	/* chains; NULL: the only chain is in one */
 	struct hlink *one;
 	unsigned mask;		/* number of chains, a power of 2, minus 1 */
 	unsigned n;		/* entries */

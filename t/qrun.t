@@ -104,7 +104,7 @@ for d in queue transport public private postman freezer; do
 	wrong $d 9 202301010000
 	out=$(ROUTERDIRS=news:$d sub -q)
 	is "$d in ROUTERDIRS is refused" "$?$out" \
-	    "78submit: ROUTERDIRS=news:$d: $d is no directory of a router, or the ninth name"
+	    "78submit: ROUTERDIRS=news:$d: $d is no directory of a router, or there are more than eight"
 	ok "with $d in ROUTERDIRS its files stay" [ -f "$po/$d/9" ]
 	rm -f "$po/$d/9"
 done
