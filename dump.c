@@ -2,11 +2,11 @@
  * dump.c - writes the queue as text, for mailq.
  *
  * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
- * number each, the same numbers by channel and by host, "End:", and a report
- * on rings and threads.  Behind it come the facts that this format has no room
- * for.  ZMailer's mailq -Q would show them, so whoever asks by the port gets
- * them when he ends his side of the connection at once.  A message whose only
- * recipient waits for its next try, in pieces of one dump:
+ * number each, lists of these numbers for each channel and each host, "End:",
+ * and a report on rings and threads.  Then come the facts, for which this
+ * format has no room.  As ZMailer's mailq -Q would print facts, a client of the
+ * port gets them only if it ends its side of the connection at once.  A message
+ * whose only recipient waits for its next try, in pieces of one dump:
  *
  *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
@@ -24,7 +24,7 @@
  *	m  message  age  size  flags  sender
  *	v  number  state  next  expires  tries  agent  what it waits for
  *	r  number  offset  reason
- *	s  file  next look  why it is skipped
+ *	s  file  seconds until it is read again  why it is skipped
  *	h  "message" or "address"  what is held
  *	End:
  *
@@ -38,91 +38,93 @@
  *
  *	retry		waits for its next try
  *	host		its host is dead
- *	run		an agent has it: what that says it is at, behind "to be
- *			deleted" if an operator said so
+ *	run		an agent has it: the agent's last #step
  *	agent		no agent can be started: the reason
- *	next		it is next in turn, or "to be deleted"
- *	limit		the limit that the field names
+ *	next		it is next in turn
+ *	limit		waits for the limit that the field names
  *	held		"message", or the pattern of the hold
  *	queueonly	waits for a T line
  *	frozen		by -F or -p
- *	command		no clause has one
+ *	command		no clause has a command for its address
  *
- * A dump is made by a child of the scheduler, whose memory is the queue as it
- * was when it was forked: one consistent moment.  It may take as long as it
- * likes, and it may block: an alarm ends it when its reader takes nothing for
- * a while.  It changes nothing.  Sender and size are read from the spool, as
- * core does not hold them; a message that has gone meanwhile shows "?".
+ * After a command on it, a vertex is "run" or "next", and the field begins with
+ * "to be deleted" or "to be bounced".
  *
- * A channel or a host is a word of printing bytes without blanks in that
- * format: any other byte of it, and the backslash, is written as \ooo.  Texts
- * of messages and agents are shown without control bytes.
+ * A dump is made by a child of the scheduler, whose memory has the queue as it
+ * was at the fork: one consistent moment.  The child changes nothing.  It may
+ * be slow, and it may block in a write: an alarm ends it when its client reads
+ * nothing for a minute.  Sender and size are read from the spool, as core does
+ * not hold them; a message that has left the spool shows "?".
+ *
+ * In ZMailer's format a channel or a host is a word of printing bytes without
+ * blanks: other bytes, and the backslash, are written as \ooo.  In texts of
+ * messages and agents, control bytes are written as '?'.
  */
 #include "scheduler.h"
 #include <signal.h>
 
-#define STUCK		60	/* seconds until a reader is given up */
-#define WANTED		2	/* the same, when others may want the place */
+#define READ_TIMEOUT	60	/* seconds that one write may take */
+#define BUSY_TIMEOUT	2	/* seconds, while no further dump may start */
 #define FULL		8000	/* bytes after which the text is written out;
 				 * a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
-#define ASKED		1	/* seconds until a caller by the port has asked
-				 * for facts, or does not want them */
+#define FACTS_TIMEOUT	1	/* seconds that a client of the port has to ask
+				 * for facts */
 
-static volatile sig_atomic_t wanted;	/* others may want the place of this
-					 * dump */
+static volatile sig_atomic_t is_busy;	/* 1: no further dump may start */
 static int out_fd;
 static char outbuf[FULL + 12000];
 static struct text out;		/* text that is not written yet */
 
-/* The vertices of the dump.  A pointer and a number each, O(n log n) to sort,
- * and all of it the child's, so that the scheduler pays for the fork alone. */
+/* The vertices of the dump: n pointers and n indices.  O(n log n) to sort, in
+ * the child alone. */
 static struct {
-	const struct vertex **v;	/* all that are not done, in order */
-	unsigned *by;		/* places in v, in the order of a word */
+	const struct vertex **v;	/* those not DONE, in order by_number */
+	unsigned *by;		/* indices of v, in the order of sort_rows */
 	unsigned n;
 } rows;
 
 /* ---- writing --------------------------------------------------------- */
 
-/* The scheduler sends SIGCONT when it may make no more dumps. */
+/* Gives the client less time.  The scheduler sends SIGCONT while no further
+ * dump may start. */
 static void
-hurry(int sig)
+on_sigcont(int sig)
 {
 	(void)sig;
-	if (!wanted)
-		alarm(WANTED);
-	wanted = 1;
+	if (!is_busy)
+		alarm(BUSY_TIMEOUT);
+	is_busy = 1;
 }
 
 /* Writes the text out.  Without a reader the process of the dump ends. */
 static void
-flush(void)
+write_out(void)
 {
-	alarm(wanted ? WANTED : STUCK);
+	alarm(is_busy ? BUSY_TIMEOUT : READ_TIMEOUT);
 	if (fd_write(out_fd, out.s, out.len) < 0)
 		_exit(1);
 	out.len = 0;
 }
 
-/* What %s shows becomes a word, as in the essay; %-s shows what is one, or is
- * clean. */
+/* Adds to the text.  %s adds a channel or a host, escaped as in the essay; %-s
+ * adds a text as it is. */
 static void LIKE_PRINTF(1, 2)
 emit(const char *f, ...)
 {
 	va_list ap;
 
 	if (out.len > FULL)
-		flush();
+		write_out();
 	va_start(ap, f);
 	text_vadd(&out, f, ap);
 	va_end(ap);
 }
 
-/* Returns the text of another program with '?' for control bytes, good until
- * the next call.  ends: it may have '\r', which ends lines of agents. */
+/* Returns the text with '?' for control bytes, valid until the next call.  With
+ * keep_cr, a '\r' stays: it parts the lines of an agent's text. */
 static const char *
-clean(const char *s, int ends)
+clean_text(const char *s, int keep_cr)
 {
 	static char line[TEXT_MOST];
 	char *p = line;
@@ -130,118 +132,120 @@ clean(const char *s, int ends)
 
 	text_fmt(line, sizeof(line), "%s", s);
 	for (; (c = (unsigned char)*p) != '\0'; p++)
-		if ((c < ' ' && !(c == '\r' && ends)) || c == 127)
+		if ((c < ' ' && !(c == '\r' && keep_cr)) || c == 127)
 			*p = '?';
 	return line;
 }
 
-/* As ZMailer does: days and hours, or hours, minutes and seconds. */
+/* Adds a span in ZMailer's units: days and hours, or hours, minutes and
+ * seconds. */
 static void
 emit_span(long s)
 {
 	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
-/* Returns the number as text, or "-" for none, good for the next three
- * calls. */
+/* Returns the number as text, or "-" if it is not known.  A text stays valid
+ * for three more calls. */
 static const char *
-number(int there, long n)
+number_or_dash(int is_known, long n)
 {
 	static char text[4][24];
 	static unsigned i;
 	char *s = text[i++ % 4];
 
-	if (!there)
+	if (!is_known)
 		return "-";
 	text_fmt(s, sizeof(text[0]), "%ld", n);
 	return s;
 }
 
 static long
-from_now(double mono)
+seconds_until(double mono)
 {
 	return (long)mono - NOW;
 }
 
 /* ---- what a vertex waits for ----------------------------------------- */
 
-struct waiting {
-	const char *state;	/* as in the essay */
-	const char *what;
-	long	next;		/* seconds until it is tried, -1: not known */
-	int	kept;		/* it does not expire meanwhile */
+struct wait {
+	const char *state;	/* of the essay */
+	const char *cause;	/* the field "what it waits for" */
+	long	next;		/* seconds until the next try, -1: not known */
+	int	is_kept;	/* 1: the vertex does not expire in this time */
+	char	words[REASONS_MOST];	/* of cause, after a command */
 };
 
-/* Returns the limit that keeps a READY vertex from an agent; NULL: its turn
- * comes. */
+/* Returns the limit for which a READY or HELD vertex waits, or NULL. */
 static const char *
-limit_of(const struct vertex *v)
+find_limit(const struct vertex *v)
 {
 	/* by enum limit */
 	static const char *const limits[] = { NULL, "maxring", "maxchannel",
 	    "maxta", "forkrate", "an agent that can be started" };
 	const struct thread *t = v->thread;
 
-	if (v->state == V_HELD)		/* until its tags, or those of a command
-					 * on many, are written */
+	if (v->state == V_HELD)		/* until its tags are written */
 		return "disk";
 	if (fb_rate_wait(t) > 0)
 		return "rate";
-	if (t->nstart > 0)	/* its agent is about to begin */
+	if (t->nstart > 0)	/* an agent that starts will take it */
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
+	/* the thread has its agents, and no turn for another one */
 	if (!t->open && t->turn.pos == 0 && t->nta > 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->pending];
 }
 
-/* Sets *w by th_why, in the words of the essay. */
+/* Sets *w to the state of the vertex, in the words of the essay. */
 static void
-waiting_for(const struct vertex *v, struct waiting *w)
+get_wait(const struct vertex *v, struct wait *w)
 {
 	/* by enum why */
 	static const char *const states[] = { "next", "run", "held", "held",
 	    "frozen", "command", "queueonly", "host", "retry", "agent" };
-	static char words[REASONS_MOST];
 	const struct thread *t = v->thread;
-	const char *what = NULL;
+	const char *cause = NULL;
 	double until, rate = fb_rate_wait(t);
 	enum why why = th_why(v, &until);
 
 	w->state = states[why];
-	w->kept = WHY_KEPT(why);
-	w->next = why < WHY_HOST ? (why == WHY_FED ? 0 : -1) :
-	    until > now.mono ? from_now(until) : 0;
+	w->is_kept = WHY_KEPT(why);
+	w->next = why == WHY_FED ? 0 : -1;
+	if (why >= WHY_HOST)
+		w->next = until > now.mono ? seconds_until(until) : 0;
 	if (why == WHY_HELD_MESSAGE) {
-		what = "message";
+		cause = "message";
 	} else if (why == WHY_HELD) {
-		what = t->held;
+		cause = t->held;
 	} else if (why == WHY_FROZEN) {
-		what = opt.freeze ? "-F" : "-p";
+		cause = opt.freeze ? "-F" : "-p";
 	} else if (why == WHY_FED && v->ta->jobs.head == v) {
-		what = v->ta->step;
+		cause = v->ta->step;
 	} else if (why == WHY_NO_AGENT) {
-		what = t->ring->trouble;
+		cause = t->ring->trouble;
 	} else if (why == WHY_HOST && t->box != 0) {
-		w->state = "retry";
+		w->state = "retry";	/* a mailbox is shown as no host */
 	} else if (why == WHY_NONE) {
-		what = limit_of(v);
-		w->next = what != NULL && (rate <= 0 || v->state == V_HELD) ?
-		    -1 : rate;
-		w->state = what != NULL ? "limit" : "next";
+		cause = find_limit(v);
+		if (cause != NULL)
+			w->state = "limit";
+		if (cause == NULL || (rate > 0 && v->state != V_HELD))
+			w->next = rate;
 	}
-	w->what = what != NULL ? what : "";
+	if (v->cancel != CANCEL_NONE && why != WHY_FED) {
+		w->state = "next";
+		w->next = -1;
+		cause = NULL;
+	}
+	w->cause = cause != NULL ? cause : "";
 	if (v->cancel == CANCEL_NONE)
 		return;
-	if (why != WHY_FED) {
-		w->state = "next";
-		w->what = "";
-		w->next = -1;
-	}
-	text_fmt(words, sizeof(words), "%s%s%s", ctl_cancels[v->cancel],
-	    *w->what != '\0' ? "; " : "", w->what);
-	w->what = words;
+	text_fmt(w->words, sizeof(w->words), "%s%s%s", ctl_cancels[v->cancel],
+	    *w->cause != '\0' ? "; " : "", w->cause);
+	w->cause = w->words;
 }
 
 /* ---- vertices -------------------------------------------------------- */
@@ -258,8 +262,8 @@ host_of(const struct vertex *v)
 	return v->thread->host;
 }
 
-/* The order of the numbers that vertices have in a dump: it is the same in the
- * next one, whatever the order in core. */
+/* Compares vertices by message number, channel and host.  This order, and so
+ * the numbers of vertices, are the same in each dump. */
 static int
 by_number(const void *a, const void *b)
 {
@@ -275,19 +279,20 @@ by_number(const void *a, const void *b)
 	return c != 0 ? c : strcmp(host_of(v), host_of(w));
 }
 
-/* The word by which by_word compares, as qsort passes no argument. */
-static const char *(*word_of)(const struct vertex *);
+/* Returns the word of a vertex by which by_word compares.  A variable, as qsort
+ * passes no argument. */
+static const char *(*sort_word)(const struct vertex *);
 
 static int
 by_word(const void *a, const void *b)
 {
 	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
-	int c = strcmp(word_of(rows.v[i]), word_of(rows.v[j]));
+	int c = strcmp(sort_word(rows.v[i]), sort_word(rows.v[j]));
 
 	return c != 0 ? c : i < j ? -1 : i > j;
 }
 
-/* Puts rows.by into an order. */
+/* Sets rows.by to the indices of all rows, in this order. */
 static void
 sort_rows(int (*order)(const void *, const void *))
 {
@@ -298,9 +303,9 @@ sort_rows(int (*order)(const void *, const void *))
 	qsort(rows.by, rows.n, sizeof(*rows.by), order);
 }
 
-/* Collects all vertices that are not done: 0, or -1 without memory. */
+/* Sets rows.v to all vertices that are not DONE: 0, or -1 without memory. */
 static int
-collect(void)
+collect_rows(void)
 {
 	const struct message *m;
 	struct hlink *l;
@@ -327,31 +332,32 @@ collect(void)
 static void
 emit_state(const struct vertex *v)
 {
-	struct waiting w;
+	struct wait w;
 
-	waiting_for(v, &w);
+	get_wait(v, &w);
 	if (v->state == V_FED) {
 		emit("running now, pid=%d", v->ta->pid);
 	} else if (w.next > 0) {
 		emit("retry in ");
 		emit_span(w.next);
 	} else if (strcmp(w.state, "limit") == 0) {
-		emit("waiting for %-sslot", strcmp(w.what, "maxta") == 0 ? "" :
-		    strcmp(w.what, "maxchannel") == 0 ? "channel " : "thread ");
+		emit("waiting for %-sslot", strcmp(w.cause, "maxta") == 0 ?
+		    "" : strcmp(w.cause, "maxchannel") == 0 ? "channel " :
+		    "thread ");
 	} else {
 		emit("activation pending, thread inactive");
 	}
 }
 
-/* Returns the seconds until the vertex expires; its clause sets an expiry. */
+/* Returns the seconds until the vertex expires, if its clause has an expiry. */
 static long
-expires(const struct vertex *v)
+seconds_to_expiry(const struct vertex *v)
 {
 	return v->msg->born + v->thread->ring->conf->v.expiry - NOW;
 }
 
-/* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A
- * vertex that was never tried has the words of its host, if that is dead. */
+/* Writes a vertex in ZMailer's format, see the essay.  A vertex without a
+ * reason shows that of its thread. */
 static void
 emit_vertex(unsigned i)
 {
@@ -371,24 +377,25 @@ emit_vertex(unsigned i)
 	reason_join(v, &why);
 	if (why.len == 0 && host != NULL)
 		text_add(&why, "%s", host);
-	emit("\t#%-s%-s", clean(said, 1), why.len > 0 ? " (" : "(");
+	emit("\t#%-s%-s", clean_text(said, 1), why.len > 0 ? " (" : "(");
 	emit_state(v);
 	if (v->thread->ring->conf->v.expiry > 0) {
 		emit(", expires in ");
-		emit_span(expires(v));
+		emit_span(seconds_to_expiry(v));
 		emit(", tries=%u", (unsigned)v->tries);
 	}
 	emit(")\n");
 }
 
-/* Writes the numbers of all vertices, a line for each word. */
+/* Writes the title, and a line with the numbers of vertices for each word: each
+ * channel, or each host. */
 static void
-emit_groups(const char *title, const char *(*word)(const struct vertex *))
+emit_numbers_by(const char *title, const char *(*word)(const struct vertex *))
 {
 	const char *last = NULL, *next;
 	unsigned i;
 
-	word_of = word;
+	sort_word = word;
 	sort_rows(by_word);
 	emit("%s:", title);
 	for (i = 0; i < rows.n; i++, last = next) {
@@ -410,46 +417,49 @@ emit_vertices(void)
 	for (i = 0; i < rows.n && !opt.quiet; i++)
 		emit_vertex(i);
 	if (i > 0) {
-		emit_groups("Channels", channel_of);
-		emit_groups("Hosts", host_of);
+		emit_numbers_by("Channels", channel_of);
+		emit_numbers_by("Hosts", host_of);
 	}
 	emit("End:\n");
 }
 
 /* ---- the report ------------------------------------------------------ */
 
-/* Name={a,b} for each agent at work on the thread: P processes, HA and FA
- * seconds since they were heard and fed, OF jobs, S states. */
+/* Writes the busy agents of the thread, a list for each column: processes,
+ * seconds since the agent was heard, seconds since it was fed, jobs, states. */
 static void
-emit_agents(const struct thread *t, const char *name, const char *end)
+emit_agents(const struct thread *t)
 {
-	/* by enum ta_state */
+	static const char *const columns[] = { "P", "HA", "FA", "OF", "S" };
+	/* ZMailer's words, by enum ta_state */
 	static const char *const states[] = { "LARVA", "STUFF", "IDLE",
 	    "FINISH" };
+	enum { PID, HEARD, FED, JOBS, STATE, COLUMNS } c;
 	const struct ta *ta;
-	const char *sep = "";
 
-	emit(" %s={", name);
-	for (ta = t->busy; ta != NULL; ta = ta->tnext) {
-		emit("%-s", sep);
-		sep = ",";
-		if (*name == 'P')
-			emit("%d", ta->pid);
-		else if (*name == 'O')
-			emit("%u", ta->jobs.n);
-		else if (*name == 'S')
-			emit("%s", states[ta->state]);
-		else if (*name == 'F' && ta->fed < 0)
-			emit("never");
-		else
-			emit("%ld", -from_now(*name == 'F' ? ta->fed :
-			    ta->heard));
+	for (c = PID; c < COLUMNS; c++) {
+		emit(" %s={", columns[c]);
+		for (ta = t->busy; ta != NULL; ta = ta->tnext) {
+			emit("%-s", ta != t->busy ? "," : "");
+			if (c == PID)
+				emit("%d", ta->pid);
+			else if (c == JOBS)
+				emit("%u", ta->jobs.n);
+			else if (c == STATE)
+				emit("%s", states[ta->state]);
+			else if (c == FED && ta->fed < 0)
+				emit("never");
+			else
+				emit("%ld", -seconds_until(c == FED ? ta->fed :
+				    ta->heard));
+		}
+		emit("}%-s", c == HEARD || c == FED ? "s" : "");
 	}
-	emit("}%-s", end);
 }
 
-/* The thread, whose vertices are rows.by[at] up to end, as ZMailer aligns it: N
- * vertices, R recipients, A tries, W the wait, QA the age of the oldest. */
+/* Writes the line of a thread, whose vertices are rows.by[at] up to end, with
+ * ZMailer's alignment: N vertices, R recipients, A tries, W seconds until it
+ * wakes, QA the age of its oldest message. */
 static void
 emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
@@ -480,14 +490,10 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	    width < 24 ? "\t\t" : width < 32 ? "\t" : " ");
 	emit("N=%-3u R=%-3lu A=%-2lu", n, rcpts, tries);
 	if (t->nta > 0) {
-		emit_agents(t, "P", "");
-		emit_agents(t, "HA", "s");
-		emit_agents(t, "FA", "s");
-		emit_agents(t, "OF", "");
-		emit_agents(t, "S", "");
+		emit_agents(t);
 		emit(" UF=%u", th_nready(t));
 	} else if (wake > now.mono) {
-		emit(" W=%lds", from_now(wake));
+		emit(" W=%lds", seconds_until(wake));
 	} else if (r->pending != NO_LIMIT) {
 		emit(" pend=%s", pend[r->pending]);
 	}
@@ -499,7 +505,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	emit("\n");
 }
 
-/* The clause that gave the ring its command, or NULL. */
+/* Returns the clause that gave the ring its command, or NULL. */
 static const struct clause *
 clause_of(const struct ring *r)
 {
@@ -508,7 +514,7 @@ clause_of(const struct ring *r)
 	return f->nfrom > 0 ? f->from[f->nfrom - 1] : NULL;
 }
 
-/* By clause, channel, ring, host, mailbox. */
+/* Compares rows by clause, channel, ring, host and mailbox. */
 static int
 by_thread(const void *a, const void *b)
 {
@@ -527,15 +533,15 @@ by_thread(const void *a, const void *b)
 	return n != 0 ? n : t->ring < u->ring ? -1 : 1;
 }
 
-/* The thread of the next row, or NULL. */
+/* Returns the thread of rows.by[at], or NULL behind the last row. */
 static const struct thread *
-thread_at(unsigned at)
+row_thread(unsigned at)
 {
 	return at < rows.n ? rows.v[rows.by[at]]->thread : NULL;
 }
 
-/* The ring and its threads, whose vertices are rows.by[at] and following: the
- * place behind them. */
+/* Writes a ring and its threads, whose vertices begin at rows.by[at].  Returns
+ * the index behind them. */
 static unsigned
 emit_ring(const struct ring *r, unsigned at)
 {
@@ -546,8 +552,8 @@ emit_ring(const struct ring *r, unsigned at)
 
 	emit("%-s%-s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
 	    r->conf->bound ? 2 : 0);
-	for (; (t = thread_at(at)) != NULL && t->ring == r; at = end) {
-		for (end = at; thread_at(end) == t; )
+	for (; (t = row_thread(at)) != NULL && t->ring == r; at = end) {
+		for (end = at; row_thread(end) == t; )
 			end++;
 		emit_thread(t, at, end);
 		threads++;
@@ -559,8 +565,8 @@ emit_ring(const struct ring *r, unsigned at)
 	return at;
 }
 
-/* Rings with vertices in the order of the configuration; then those that have
- * agents alone.  Kids and what follows are of all. */
+/* Writes the rings with vertices, in the order of the configuration; the rings
+ * that only have agents; and the totals, from "Kids:" on. */
 static void
 emit_report(void)
 {
@@ -569,7 +575,7 @@ emit_report(void)
 
 	sort_rows(by_thread);
 	while (at < rows.n)
-		at = emit_ring(thread_at(at)->ring, at);
+		at = emit_ring(row_thread(at)->ring, at);
 	for (r = q.rings; r != NULL; r = r->next)
 		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
@@ -584,7 +590,7 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* Writes the m line.  The two files read for it may be gone since. */
+/* Writes the m line.  Both files of the message may be missing. */
 static void
 emit_message(const struct message *m)
 {
@@ -600,13 +606,13 @@ emit_message(const struct message *m)
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m), size,
 	    *flags != '\0' ? flags : "-",
 	    ctl_read_field(m->name, "se", sender, sizeof(sender)) == 0 ?
-	    clean(sender, 0) : "?");
+	    clean_text(sender, 0) : "?");
 }
 
-/* Writes m lines of messages without vertices: those whose DSN is due, and
- * those whose files could not be removed. */
+/* Writes m lines of messages without vertices: a DSN is due, or the files could
+ * not be removed. */
 static void
-emit_others(void)
+emit_bare_messages(void)
 {
 	const struct message *m;
 	struct hlink *l;
@@ -618,8 +624,8 @@ emit_others(void)
 	}
 }
 
-/* Writes s lines of files that were skipped, with the process that has the
- * lock, and the number of messages that are forgotten. */
+/* Writes an s line for each skipped file, with the process that has the lock,
+ * and the e line on forgotten messages. */
 static void
 emit_stubs(void)
 {
@@ -629,7 +635,7 @@ emit_stubs(void)
 	struct hlink *l = NULL;
 	char path[PATH_MAX_];
 	unsigned n = 0;
-	long next, age = 0;	/* of the oldest that is forgotten */
+	long next, age = 0;	/* seconds, of the oldest forgotten message */
 
 	while ((l = hash_each(&q.stubs, l)) != NULL) {
 		s = OWNER(struct stub, link, l);
@@ -651,18 +657,18 @@ emit_stubs(void)
 		emit("e\t%u\t%ld\n", n, age);
 }
 
-/* Writes the v line, the facts of ZMailer's line for programs. */
+/* Writes the v line. */
 static void
-emit_fact(unsigned i)
+emit_vertex_line(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
-	struct waiting w;
+	struct wait w;
 
-	waiting_for(v, &w);
+	get_wait(v, &w);
 	emit("v\t%u\t%-s\t%ld\t%-s\t%u\t%d\t%-s\n", i + 1, w.state, w.next,
-	    number(v->thread->ring->conf->v.expiry > 0 && !w.kept, expires(v)),
-	    (unsigned)v->tries, v->state == V_FED ? v->ta->pid : 0,
-	    clean(w.what, 0));
+	    number_or_dash(v->thread->ring->conf->v.expiry > 0 && !w.is_kept,
+	    seconds_to_expiry(v)), (unsigned)v->tries,
+	    v->state == V_FED ? v->ta->pid : 0, clean_text(w.cause, 0));
 }
 
 /* Writes the reason of each recipient, unless all have the same reason. */
@@ -682,22 +688,24 @@ emit_reasons(unsigned i)
 	for (r = v->r; r < end && differ; r++)
 		if (r->state == RC_PENDING && r->why != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
-			    clean(r->why, 1));
+			    clean_text(r->why, 1));
 }
 
-/* Writes the d line; values of its clause are known while it has mail. */
+/* Writes the d line.  The limits of a thread without mail are not known, and
+ * shown as 0. */
 static void
 emit_dest(const struct thread *t)
 {
 	static const struct feedback any;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
 	long window = t->fb != NULL ? fb_agents_left(t, 0) : t->window;
-	double until = t->window > 0 ? 0 : t->until > now.mono ? t->until :
-	    now.mono;
+	double until = 0;	/* mono; end of the dead time */
 	const char *why = t->reason;
 	char rate[50] = "-";
 
-	if (until <= 0 && t->ring != NULL && t->ring->dead > now.mono) {
+	if (t->window == 0) {
+		until = t->until > now.mono ? t->until : now.mono;
+	} else if (t->ring != NULL && t->ring->dead > now.mono) {
 		until = t->ring->dead;
 		why = t->ring->trouble;
 	}
@@ -706,37 +714,30 @@ emit_dest(const struct thread *t)
 		    f->rate.per);
 	emit("d\t%s\t%s\t%ld\t%ld\t%u\t%lu\t%lu\t%-s\t%-s\t%-s\t%u\t%ld\t%ld\t"
 	    "%-s\t%-s\t%u\n", t->chan->name, t->host, window, f->limit, t->nta,
-	    t->ngood, t->nbad, number(until > 0, from_now(until)), rate,
-	    until > 0 && why != NULL ? clean(why, 1) : "", t->nidle,
-	    (long)(t->cohorts * 100), -from_now(t->used),
-	    number(t->ring != NULL, (long)th_nready(t)),
-	    number(t->ring != NULL, (long)t->wait.n), (unsigned)t->tries);
+	    t->ngood, t->nbad, number_or_dash(until > 0, seconds_until(until)),
+	    rate, until > 0 && why != NULL ? clean_text(why, 1) : "", t->nidle,
+	    (long)(t->cohorts * 100), -seconds_until(t->used),
+	    number_or_dash(t->ring != NULL, (long)th_nready(t)),
+	    number_or_dash(t->ring != NULL, (long)t->wait.n),
+	    (unsigned)t->tries);
 }
 
+/* Writes the c line, and a line for each hold. */
 static void
-emit_holds(void)
-{
-	const struct hold *h;
-
-	for (h = q.holds; h != NULL; h = h->next)
-		emit("h\t%-s\t%-s\n", h->patterns != NULL ? "address" :
-		    "message", clean(h->text, 0));
-}
-
-/* Writes totals and holds. */
-static void
-emit_around(void)
+emit_totals_and_holds(void)
 {
 	const struct totals *t = &q.total;
+	const struct hold *h;
 
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);
-	if (!opt.quiet)
-		emit_holds();
+	for (h = opt.quiet ? NULL : q.holds; h != NULL; h = h->next)
+		emit("h\t%-s\t%-s\n", h->patterns != NULL ? "address" :
+		    "message", clean_text(h->text, 0));
 }
 
-/* Returns 1 if the reader knows facts: of a pipe or a file always, at the port
- * when it ends its side of the connection. */
+/* Returns 1 if the client wants facts: at a pipe or a file always, at the port
+ * if it ends its side of the connection. */
 static int
 wants_facts(int fd)
 {
@@ -747,11 +748,11 @@ wants_facts(int fd)
 
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		return 1;
-	flush();
-	do {	/* hurry may come */
+	write_out();
+	do {	/* SIGCONT may interrupt select */
 		FD_ZERO(&set);
 		FD_SET(fd, &set);
-		tv.tv_sec = ASKED;
+		tv.tv_sec = FACTS_TIMEOUT;
 		tv.tv_usec = 0;
 		n = select(fd + 1, &set, NULL, NULL, &tv);
 	} while (n < 0 && errno == EINTR);
@@ -765,20 +766,20 @@ emit_facts(void)
 	struct hlink *l;
 	unsigned i;
 
-	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
+	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean_text(opt.postoffice, 0),
 	    (long)now.wall, NOW);
-	emit_around();
+	emit_totals_and_holds();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!th_is_local(OWNER(struct thread, link, l)))
 			emit_dest(OWNER(struct thread, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
 			emit_message(rows.v[i]->msg);
-		emit_fact(i);
+		emit_vertex_line(i);
 		emit_reasons(i);
 	}
 	if (!opt.quiet) {
-		emit_others();
+		emit_bare_messages();
 		emit_stubs();
 	}
 	emit("End:\n");
@@ -787,19 +788,19 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	signal(SIGCONT, hurry);	/* the first signal counts */
+	signal(SIGCONT, on_sigcont);	/* some systems then reset it: enough */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
-	out.clean = 2;
-	if (collect() < 0) {
-		emit("busy no memory for a dump now\n");
-		flush();
+	out.clean = 2;		/* escapes for %s of emit */
+	if (collect_rows() < 0) {
+		emit("busy the dump gets no memory\n");
+		write_out();
 		return -1;
 	}
 	emit_vertices();
 	emit_report();
 	if (wants_facts(fd))
 		emit_facts();
-	flush();
+	write_out();
 	return 0;
 }
