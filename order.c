@@ -6,33 +6,32 @@
  *	random, age	Threads take turns (thread.c).  Within a thread the
  *			vertices are shuffled, or the oldest message is first.
  *	preempt		Messages take turns in the order in which they were
- *			loaded, which after a start is that of the directory,
- *			or are tried again; but a small one may go before a
+ *			loaded (at a start, the order of the directory) or
+ *			became due again; but a small message may go before a
  *			large one.  The rules are those of the seed (Postfix,
- *			"Preemptive scheduling").  Most of this file is about
- *			them.
+ *			"Preemptive scheduling"), and most of this file.
  *
  * Preemption.  In this file a job is a message within a ring; for an agent it
  * is one vertex.  Jobs stand in a line.  The current job is the first with a
- * vertex whose host may take an agent.  It gives its vertices, one for a host.
- * For each recipient that it gives it earns 1 / slotcost of a delivery slot.
+ * vertex whose host may take an agent.  Its vertices are fed, one at a time.
+ * For each recipient fed, the job earns 1 / slotcost of a delivery slot.
  *
  * A small job behind the current one may preempt it: it is moved just before
  * the current job, and the current job pays one slot for each recipient of the
- * small one.  It need not have all of them: slotdiscount percent may be
- * missing, and slotloan slots more.  Missing slots are its debt, and nothing
- * preempts it before it has earned them.  If several jobs could preempt, the
- * one with the longest wait, divided by its recipients, does.
+ * small one.  The current job need not have all these slots: slotdiscount
+ * percent may be missing, and slotloan slots more.  Missing slots are its debt,
+ * and nothing preempts it before it has earned them.  If several jobs could
+ * preempt, the one with the longest wait, divided by its recipients, does.
  *
  *	slotcost=5, no loan, no discount; the current job has 1000 recipients
  *
- *	it has given 9		1.8 slots
- *	a job with 2 comes	price 2: it waits
- *	it has given 10		2 slots: the job with 2 goes before it
- *	after that		0 slots; the 11th recipient is next
+ *	9 of them are fed	1.8 slots
+ *	a job with 2 comes	price 2: the new job waits
+ *	10 of them are fed	2 slots: the job with 2 goes first
+ *	then			0 slots; the 11th recipient is next
  *
  * So a message of n recipients is done when n * slotcost / (slotcost - 1)
- * recipients were given, whatever mail comes.  A message of at most
+ * recipients were fed, whatever mail comes.  A message of at most
  * minslots * slotcost recipients is never preempted.
  *
  * A job that preempts may be preempted, too: jobs form trees.  The job that
@@ -53,8 +52,8 @@
  * Offers.  A READY vertex is offered by its job, or waits on the list of its
  * thread when its host may take no agent.  A job without offers is not in the
  * line, so waiting vertices cost nothing.  When the host may take an agent
- * again, up to LOOK vertices of the thread's list return to the offers of
- * their jobs, and these return to their old places.  An agent that is topped up
+ * again, up to OFFERS_MOST vertices of the thread's list are offered again by
+ * their jobs, which return to their old places.  An agent that is topped up
  * (overfeed) gets vertices from the thread's list, and only while none of the
  * thread is offered.
  *
@@ -72,7 +71,7 @@
  */
 #include "scheduler.h"
 
-#define LOOK	64	/* vertices of a thread that are on offer at most */
+#define OFFERS_MOST	64	/* vertices of one thread on offer */
 
 /*
  * job: a message within a ring.  In the preemptive order a job exists while the
@@ -90,20 +89,21 @@ struct job {
 	struct timer share;	/* in shares of the ring, while the message is
 				 * at its share */
 	double	own_key;	/* its own place in the line */
-	long	since;		/* mono; when it got own_key */
+	long	since;		/* mono; beginning of its wait: the message came
+				 * or the job was moved to the end */
 	double	key;		/* its present place: own_key, or one just
 				 * before its parent */
-	double	low, base;	/* its next child stands between low and key;
-				 * without children low is base */
+	double	low, base;	/* low: the next child stands between low and
+				 * key; base: low of a job without children */
 	struct job *parent;	/* the job that it preempts, or NULL */
 	struct job *child;	/* the last job that preempts it, or NULL */
 	struct job *sibling, *back;	/* next and previous child of parent */
 	unsigned level;		/* depth in the tree; 0: it preempts no job */
 	long	entered;	/* recipients that have been READY */
-	long	chosen;		/* recipients of entered that are given, or not
+	long	chosen;		/* entered recipients that were fed, or are not
 				 * READY any more */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
-	long	used;		/* recipients given, less those that its parent
+	long	used;		/* recipients fed, less those that its parent
 				 * has paid for */
 };
 
@@ -208,7 +208,7 @@ rcpts_left(const struct job *j)
 	return j->entered - j->chosen;
 }
 
-/* Makes the result of the last search for a rival void. */
+/* Forgets the result of the last search for a rival. */
 static void
 clear_rival(struct ring *r)
 {
@@ -279,25 +279,26 @@ free_job(struct job *j)
 	free(j);
 }
 
-/* Lets b preempt c: b gets a place before c, and c pays.  Returns 0, or -1 if
- * no place is left before c. */
+/* Lets the child preempt the parent, which pays for it, and puts the child
+ * before the parent.  Returns 0, or -1 if there is no place left. */
 static int
-preempt_job(struct job *c, struct job *b)
+preempt_job(struct job *parent, struct job *child)
 {
-	volatile double key = (c->low + c->key) / 2;	/* see score */
+	/* volatile as in score */
+	volatile double key = (parent->low + parent->key) / 2;
 
-	if (!(key > c->low && key < c->key))
+	if (!(key > parent->low && key < parent->key))
 		return -1;
-	end_preemption(b);
-	c->avail -= rcpts_left(b) * c->ring->conf->v.slotcost;
-	b->used = -rcpts_left(b);
-	b->level = c->level + 1;
-	b->base = b->low = c->low;
-	b->key = c->low = key;
-	b->parent = c;
-	PREPEND(c->child, b, sibling, back);
-	update_line(b);
-	clear_rival(c->ring);
+	end_preemption(child);
+	parent->avail -= rcpts_left(child) * parent->ring->conf->v.slotcost;
+	child->used = -rcpts_left(child);
+	child->level = parent->level + 1;
+	child->base = child->low = parent->low;
+	child->key = parent->low = key;
+	child->parent = parent;
+	PREPEND(parent->child, child, sibling, back);
+	update_line(child);
+	clear_rival(parent->ring);
 	return 0;
 }
 
@@ -357,40 +358,41 @@ search_rival(struct ring *r, unsigned i, long most)
 	search_rival(r, a + b - first, most);
 }
 
-/* Returns the best of the jobs that need fewer slots than c has earned and can
- * still earn, or NULL.  This sum does not change while c gives recipients, so
- * the result NULL is valid until another job changes. */
+/* Returns the best of the jobs that need fewer slots than the current job has
+ * earned and can still earn, or NULL.  This sum does not change while
+ * recipients of the current job are fed, so the result NULL is valid until
+ * another job changes. */
 static struct job *
-best_rival(struct job *c)
+best_rival(struct job *current)
 {
-	struct ring *r = c->ring;
+	struct ring *r = current->ring;
 	long mono = NOW, most;
 
-	if (r->judged == c && (r->rival == NULL || r->judged_at == mono))
+	if (r->judged == current && (r->rival == NULL || r->judged_at == mono))
 		return r->rival;
-	r->judged = c;
+	r->judged = current;
 	r->judged_at = mono;
 	r->rival = NULL;
-	most = (c->entered - c->chosen + c->avail - 1) / r->conf->v.slotcost;
+	most = (rcpts_left(current) + current->avail - 1) / r->conf->v.slotcost;
 	if (most > 0)
 		search_rival(r, 0, most);
 	return r->rival;
 }
 
-/* Returns 1 if the slots of c are enough for b. */
+/* Returns 1 if the current job has slots enough for the rival. */
 static int
-can_pay(const struct job *c, const struct job *b)
+can_pay(const struct job *current, const struct job *rival)
 {
-	const struct setting *s = &c->ring->conf->v;
+	const struct setting *s = &current->ring->conf->v;
 
-	return (c->avail / s->slotcost + s->slotloan) >=
-	    (double)rcpts_left(b) * (100 - s->slotdiscount) / 100;
+	return (current->avail / s->slotcost + s->slotloan) >=
+	    (double)rcpts_left(rival) * (100 - s->slotdiscount) / 100;
 }
 
-/* ---- giving ---------------------------------------------------------- */
+/* ---- offers ---------------------------------------------------------- */
 
-/* Sets whether the thread may take agents, and counts more vertices that it has
- * on offer; keeps nopen of its ring right. */
+/* Sets whether the thread may take agents, adds more to its number of vertices
+ * on offer, and updates nopen of its ring. */
 static void
 update_open(struct thread *t, int open, int more)
 {
@@ -413,7 +415,7 @@ vertex_key(const struct vertex *v)
  * that was on offer belongs near the beginning.  A vertex that belongs neither
  * there nor at the end is appended, and order_sort_thread sorts the list. */
 static void
-list_in_thread(struct vertex *v)
+insert_by_key(struct vertex *v)
 {
 	struct list *l = &v->thread->ready;
 	struct vertex *at = l->head;
@@ -424,7 +426,7 @@ list_in_thread(struct vertex *v)
 		list_append(l, v);
 		return;
 	}
-	for (i = 0; i < LOOK; i++, at = at->next)
+	for (i = 0; i < OFFERS_MOST; i++, at = at->next)
 		if (key <= vertex_key(at)) {
 			list_insert(l, v, at);
 			return;
@@ -454,7 +456,7 @@ next_open_vertex(struct job *j)
 
 	while ((v = j->offer.head) != NULL && !v->thread->open) {
 		end_offer(j, v);
-		list_in_thread(v);
+		insert_by_key(v);
 	}
 	if (v == NULL || j->own_key > v->thread->died || j->parent != NULL ||
 	    j->child != NULL || rcpts_left(j) != (long)v->counted)
@@ -465,24 +467,23 @@ next_open_vertex(struct job *j)
 	return NULL;
 }
 
-/* Returns a vertex of the job that preempts c now, or NULL. */
+/* Lets the best rival preempt the current job.  Returns the vertex of the rival
+ * that goes next, or NULL if no job preempts. */
 static struct vertex *
-preempting_vertex(struct job *c)
+preempt_current(struct job *current)
 {
-	const struct setting *s = &c->ring->conf->v;
-	struct vertex *v;
-	struct job *b;
+	const struct setting *s = &current->ring->conf->v;
+	struct vertex *v = NULL;
+	struct job *rival;
 
-	if (s->slotcost < 2 || c->avail <= 0 ||
-	    rcpts_left(c) + c->chosen <= s->minslots * s->slotcost)
+	if (s->slotcost < 2 || current->avail <= 0 ||
+	    current->entered <= s->minslots * s->slotcost)
 		return NULL;
-	while ((b = best_rival(c)) != NULL) {
-		v = next_open_vertex(b);
-		if (v != NULL)	/* else another job may be the best */
-			return can_pay(c, b) && preempt_job(c, b) == 0 ? v :
-			    NULL;
-	}
-	return NULL;
+	/* a rival without such a vertex has changed, and is not the best now */
+	while (v == NULL && (rival = best_rival(current)) != NULL)
+		v = next_open_vertex(rival);
+	return v != NULL && can_pay(current, rival) &&
+	    preempt_job(current, rival) == 0 ? v : NULL;
 }
 
 /* The job of the vertex no longer counts it as READY. */
@@ -586,26 +587,27 @@ order_enqueue(struct thread *t, struct vertex *v)
 {
 	if (is_preemptive(t->ring)) {
 		count_in_job(v);
-		list_in_thread(v);
+		insert_by_key(v);
 	} else {
 		list_append(&t->ready, v);
 		t->fresh++;
 	}
 }
 
-/* Offers the next vertices of a thread that may take agents.  With jobs ahead,
- * each vertex on offer is for a new agent; the others are for jobs ahead. */
+/* Offers the next vertices of a thread that may take agents.  If the clause has
+ * jobs ahead, it offers one vertex for each agent that the thread may still
+ * get, and leaves the others to jobs ahead. */
 static void
 offer_vertices(struct thread *t, int open)
 {
 	const struct setting *s = &t->ring->conf->v;
 	struct vertex *v;
 	struct job *j;
-	unsigned n = open ? LOOK : 0;
+	unsigned n = open ? OFFERS_MOST : 0;
 
 	update_open(t, open, 0);
 	if (open && s->overfeed + s->backlog > 0 &&
-	    fb_agents_left(t, t->nta) < LOOK)
+	    fb_agents_left(t, t->nta) < OFFERS_MOST)
 		n = fb_agents_left(t, t->nta);
 	if (t->noffer >= n)
 		return;
@@ -613,7 +615,7 @@ offer_vertices(struct thread *t, int open)
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
 		j = count_in_job(v);
 		if (j == NULL)
-			return;		/* the next change offers it */
+			return;		/* no memory; a later change tries */
 		list_remove(&t->ready, v);
 		v->offered = 1;
 		list_append(&j->offer, v);
@@ -636,9 +638,9 @@ order_set_open(struct thread *t, int open)
 	}
 }
 
-/* order_next_vertex for the preemptive order. */
+/* Returns the next vertex of a ring with the preemptive order, or NULL. */
 static struct vertex *
-next_of_jobs(struct ring *r)
+next_preemptive(struct ring *r)
 {
 	struct vertex *v, *other;
 	struct timer *t;
@@ -649,7 +651,7 @@ next_of_jobs(struct ring *r)
 		v = next_open_vertex(j);
 		if (v == NULL)
 			continue;
-		other = preempting_vertex(j);
+		other = preempt_current(j);
 		return other != NULL ? other : v;
 	}
 	return NULL;
@@ -662,10 +664,10 @@ order_next_vertex(struct ring *r)
 	struct thread *t;
 
 	if (is_preemptive(r))
-		return next_of_jobs(r);
+		return next_preemptive(r);
 	if (first == NULL)
 		return NULL;
-	/* seed 22.1: with $host, at random from the current choices */
+	/* seed 22.1: agents of a bound ring choose among threads at random */
 	if (r->conf->bound)
 		first = r->ready.v[rnd(r->ready.n)].timer;
 	t = OWNER(struct thread, turn, first);
