@@ -191,7 +191,7 @@ t/dnshold: $(HOLD) t/dns.o
 	$(LINK) t/dns.o $(HOLD) $(LIBS)
 t/prints: syslog.o t/prints.o
 	$(LINK) syslog.o t/prints.o $(LIBS)
-EVIL = t/evil.o ta/halves.o $(AGENT)
+EVIL = t/evil.o ta/halves.o ta/dead.o $(AGENT)
 t/evil: $(EVIL)
 	$(LINK) $(EVIL) $(LIBS)
 BLOCK = t/block.o t/mono.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)

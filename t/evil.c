@@ -1,20 +1,25 @@
 /*
  * evil.c - an agent whose talker is not to be trusted: see ta/halves.c.
  *
- *	evil [-c] [-x code] bytes	for each job the talker says these, with
+ *	evil [-c] [-x code] [-k file] bytes
+ *					for each job the talker says these, with
  *					\ooo as printf has it; then it waits;
- *					-c: and closes its pipes; -x: and ends
+ *					-c: and closes its pipes; -x: and ends;
+ *					-k: the keeper has this file of dead
+ *					hosts, as that of smtp
  *	evil -r seed			... such bytes by chance
  *
  * The channel is smtp.
  */
 #include "../ta/halves.h"
+#include "../ta/dead.h"
 
 static struct {
 	const char *bytes;
 	int	close, exit;	/* -1: it does not */
 	long	seed;		/* -1: none */
-} opt = { "", 0, -1, -1 };
+	const char *dead;	/* file of -k, NULL: none */
+} opt = { "", 0, -1, -1, NULL };
 
 static long jobs;		/* the keeper's, as it was when we began */
 
@@ -81,6 +86,15 @@ work(struct lib_job *job)
 }
 
 static void
+handle_line(const char *s, size_t n)
+{
+	char line[200];
+
+	text_fmt(line, sizeof(line), "%.*s", (int)n, s);
+	dead_write(opt.dead, line);
+}
+
+static void
 end(void)
 {
 }
@@ -98,9 +112,10 @@ main(int argc, char **argv)
 	struct halves h;
 	int c;
 
-	while ((c = getopt(argc, argv, "cr:x:")) != -1)
+	while ((c = getopt(argc, argv, "ck:r:x:")) != -1)
 		switch (c) {
 		case 'c': opt.close = 1; break;
+		case 'k': opt.dead = optarg; break;
 		case 'r': opt.seed = atol(optarg); break;
 		case 'x': opt.exit = atoi(optarg); break;
 		default: return X_USAGE;
@@ -110,6 +125,7 @@ main(int argc, char **argv)
 	memset(&h, 0, sizeof(h));
 	h.work = work;
 	h.end = end;
+	h.log = opt.dead == NULL ? NULL : handle_line;
 	h.silence = h.parting = 3;
 	h.uid = getuid();
 	h.gid = getgid();

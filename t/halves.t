@@ -287,6 +287,21 @@ evil 'silence' __ 'deferall .*said nothing for 3s' ''
 evil 'the end of its pipes alone' __ 'deferred .*died of signal 9' -c ''
 evil 'an exit' __ 'deferred .*ended with exit code 3' -x 3 'V0:'
 
+# The file of dead hosts.
+lines_of() {	# line ...: as requests of the talker
+	for line; do
+		printf 'L%s:%s' ${#line} "$line"
+	done
+}
+evil 'no address in a line on a dead host' __ "$wrong" -k "$tmp/dead" \
+    "$(lines_of '- a b' '- a;b' '- ' '* [127.0.0.9]:25' '-[127.0.0.8]:25' \
+    '- [127.0.0.1]:25' '- ../x')X"
+is 'the file of dead hosts has addresses alone' \
+    "$(sed 's/^[0-9]* //' "$tmp/dead")" '[127.0.0.1]:25'
+evil '150 dead hosts' __ "$wrong" -k "$tmp/dead" "$(lines_of $(awk 'BEGIN {
+    for (i = 0; i < 150; i++) print "-@[192.0.2." i "]:25" }') | tr @ ' ')X"
+is 'the file of dead hosts has 100 lines' "$(wc -l <"$tmp/dead" | tr -d ' ')" 100
+
 left_behind() {
 	ps -A -o ppid= -o args= | grep "^ *1 $top/t/evi[l] "
 }
