@@ -577,9 +577,9 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 }
 
 /* Gives the command of a line to the vertex of this channel and host.  After a
- * command on a DSN none is sent on recipients that were done before. */
+ * command on a DSN, a DSN is due only for a line on a recipient behind it. */
 static void
-apply_cancel(unsigned reading, struct ctl *c)
+apply_cancel(struct message *m, unsigned reading, struct ctl *c)
 {
 	const struct chan *chan = c->cancel == CANCEL_NONE ? NULL :
 	    th_get_channel(c->channel);
@@ -590,7 +590,7 @@ apply_cancel(unsigned reading, struct ctl *c)
 		t->vertex->cancel = c->cancel;
 	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
 	    strcmp(c->host, "delay") != 0)
-		c->ndiag = c->nfailed = 0;
+		m->dsn_due = c->ndiag = 0;
 }
 
 /* Returns the seconds since this stamp; 0 when one of the clocks is wrong. */
@@ -620,14 +620,16 @@ read_rcpts(struct ctl *c)
 	    strlen(c->name) + 2 * opt.levels + 1);
 	int letter, bad = m == NULL;
 
-	if (m != NULL)
+	if (m != NULL) {
 		strcpy(m->name, c->name);
+		m->dsn_due = 1;		/* for failures, but see apply_cancel */
+	}
 	reading++;
 	while (!bad && c->why == NULL && (letter = ctl_next_pending(c)) > 0)
 		if (letter == 'T')
 			continue;
 		else if (letter == '#')
-			apply_cancel(reading, c);
+			apply_cancel(m, reading, c);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
@@ -655,7 +657,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
 	m->dsn_newer = c->ndiag > 0;
-	m->dsn_due = m->failed || m->dsn_newer;
+	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
 	m->wants_delay = c->asks_delay != 0;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))

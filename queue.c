@@ -636,8 +636,9 @@ q_add_message(struct message *m)
 
 /* ---- commands of operators ------------------------------------------- */
 
-/* A command that takes effect later is in the control file before it is
- * confirmed.  Commands on the first vertices, which are few, are synced. */
+/* A command that takes effect later, or that leaves no tag as it is on a DSN,
+ * is in the control file before it is confirmed.  Commands on the first
+ * vertices, which are few, are synced. */
 enum outcome
 q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 {
@@ -645,15 +646,19 @@ q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 	enum cancel was = v->cancel;
 	int fed = v->state == V_FED;
 
-	if ((fed || later) && was != how && ctl_append_cancel(v->msg->name,
-	    t->ring->chan->name, t->host, how) < 0)
+	if ((fed || later || th_is_dsn(t)) && was != how &&
+	    ctl_append_cancel(v->msg->name, t->ring->chan->name, t->host,
+	    how) < 0)
 		return OUT_FAILED;
 	v->cancel = how;
-	if ((!fed && !later && cancel_now(v) < 0) ||
-	    (!later && ctl_sync(v->msg->name) < 0)) {
+	if (!fed && !later && cancel_now(v) < 0) {
 		v->cancel = was;
 		return OUT_FAILED;
 	}
+	if (!later && ctl_sync(v->msg->name) < 0)
+		log_err("diagnostic msg=%s rcpt=0 not synced, so a power cut "
+		    "may undo the command: %s", ctl_log_name(v->msg->name),
+		    strerror(errno));
 	if (fed)
 		return OUT_REPORT;
 	if (!later)

@@ -237,4 +237,150 @@ ok 'all have failed' [ "$(cat "$tmp/sched.old" "$tmp/sched.log" |
     grep -c ' failed msg=321-1 .*status=expire')" -gt 1400 ]
 is 'none is delivered' "$(cat "$out")" ''
 sched_stop
+
+# ---- mail that is forgotten -----------------------------------------------------
+
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+PARAMevicted 2
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=1
+later/*	command="$A -c later deferred not now"
+END
+for m in 331-1 332-1 333-1 334-1 335-1; do
+	put "$po" $m later h$m u
+done
+start
+wait_log 'evict msg=33.*beyond PARAMevicted'
+forgotten() {	# name: a message that is, the first of which nothing is kept
+	lines ' evict msg=' | awk -v beyond="$1" '{
+		sub(/.* msg=/, "")
+		is[$1] = /beyond/
+	}
+	END { for (m in is) if (is[m] == beyond) print m }' | sort | sed -n 1p
+}
+in_core() {
+	"$top/mailq" -c | sed -n 's/^messages //p'
+}
+wait_for 30 eval '[ "$(count " deferred msg=")" -ge 5 ]'
+m=$(forgotten 1)
+order delete "$m"
+is 'a forgotten message of which nothing is kept is deleted by its name' \
+    "$said" 'ok 1 job deleted'
+m2=$(forgotten 0)
+order bounce "$m2"
+is 'a forgotten message is bounced by its name' "$said" 'ok 1 job bounced'
+sched_stop KILL
+start
+wait_for 30 eval '[ "$(count " deferred msg=")" -ge 3 ]'
+is 'a crash brings neither of them back' "$(count " (load|deferred) msg=($m|$m2) ")" 0
+order delete 'later/*'
+like 'a delete by a pattern counts the files of forgotten mail' "$said" \
+    '^ok 1 job deleted; [12] files? of evicted mail to be read$'
+ok 'the files that are kept in mind are deleted' wait_for 30 eval \
+    '[ "$(count " deleted msg=")" -ge 2 ]'
+sched_stop KILL
+start
+wait_log ' loaded '
+order delete 'later/*'
+ok 'the pattern reaches all when it is given again' wait_for 30 po_empty "$po"
+sched_stop
+
+# ---- DSNs ---------------------------------------------------------------------
+
+. "$top/t/bounce.sh"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMglobal-report-interval 1h
+*/*	interval=1h retries=1
+fail/*	command="$A -c fail error no such user"
+late/*	queueonly command="$A -c late error too late"
+fine/*	queueonly command="$A -c fine"
+END
+three() {	# name channel: one recipient fails at once
+	simple "$po" $1 anna@a.example <<END
+r           fail h first@x.example 0
+r           $2 h second@x.example 0
+END
+}
+three 341-1 late
+three 342-1 fine
+start
+for m in 341-1 342-1; do
+	wait_log "failed msg=$m "
+done
+order delete 'dsn/success'
+is 'the DSNs on failures of two messages are deleted' "$said" 'ok 2 jobs deleted'
+is 'both commands are in the control files' "$(marks 341-1) $(marks 342-1)" \
+    'dsn success to be deleted dsn success to be deleted'
+sched_stop KILL
+start
+wait_log ' loaded msgs=2'
+is 'a crash brings no DSN back' "$(shown 'dsn/')" ''
+order flush '{late,fine}/*'
+ok 'the message without a later failure ends' wait_log 'complete msg=342-1 '
+ok 'without a DSN' wait_for 30 outside 342-1
+ok 'a later failure has a DSN' dsn_of 341-1
+is 'the message without a later failure has none' "$(dsns_of 342-1)" ''
+like 'the job of that DSN is for failures' "$(lines 'msg=341-1 .*channel=dsn')" \
+    'host=failure'
+ok 'no message is left' wait_for 30 po_empty "$po"
+sched_stop
+
+# The command comes behind the first line, and a crash before the end.
+simple "$po" 343-1 anna@a.example <<END
+r-          fail h first@x.example 0
+r-          fail h second@x.example 0
+d first@x.example|failed|5.1.1|||no
+END
+at=$(awk '/second/ { print n; exit } { n += length($0) + 1 }' "$po/transport/343-1")
+{
+	echo '# dsn success to be deleted'
+	printf 'd %s:0:-1::1795220140\tsecond@x.example\001failed\0015.1.1' "$at"
+	printf '\001\001\tno\n'
+} >>"$po/transport/343-1"
+simple "$po" 344-1 anna@a.example <<END
+r-          fail h first@x.example 0
+d first@x.example|failed|5.1.1|||no
+END
+echo '# dsn success to be deleted' >>"$po/transport/344-1"
+start
+ok 'a failure behind a command has a DSN' dsn_of 343-1
+like 'and its job is for failures' "$(lines 'msg=343-1 .*channel=dsn')" \
+    'host=failure'
+ok 'a failure before a command has none' wait_for 30 po_empty "$po"
+is 'nothing was sent on it' "$(dsns_of 344-1)" ''
+sched_stop
+
+# ---- a disk that cannot be synced -------------------------------------------------
+
+rm -f "$tmp/go"
+syncs='?fsync,?fdatasync,?sync'
+if strace -o /dev/null -e "inject=$syncs:error=EIO" true 2>/dev/null; then
+	cat >>"$tmp/cf" <<END
+hang/*	command="sm -0 -c hang -f $tmp/sm.cf wait"
+END
+	VALGRIND="strace -o /dev/null -e trace=$syncs -e inject=$syncs:error=EIO"
+	start
+	VALGRIND=
+	put "$po" 351-1 hang h a75
+	wait_for 30 eval "tags 351-1 | grep '~' >/dev/null"
+	order delete 351-1
+	like 'a disk that cannot be synced: a command whose mark is written counts' \
+	    "$said" '^ok 0 jobs deleted, 1 when their agents have reported'
+	ok 'a disk that cannot be synced: the log says so' \
+	    wait_log 'diagnostic msg=351-1 .*rcpt=0 not synced'
+	: >"$tmp/go"
+	ok 'a disk that cannot be synced: the mail is deleted' \
+	    wait_log 'deleted msg=351-1'
+	ok 'a disk that cannot be synced: no file is left' \
+	    wait_for 30 outside 351-1
+	sched_stop
+else
+	for i in 'a command counts' 'the log says so' 'the mail is deleted' \
+	    'no file is left'; do
+		skip "a disk that cannot be synced: $i" 'no strace'
+	done
+fi
 finish
