@@ -16,22 +16,22 @@
  * Errors of the configuration come from cf.c; then the exit code is 78.  The
  * warnings of this module are no errors: commands that cannot be run, options
  * that an agent does not know, clauses that no address reaches, paths of PARAMs
- * in missing directories, lines of routes whose address has no command, a name
- * of this host that is no full name.  At last, if root or the owner of the post
- * office runs it, the owners and modes of its directories are checked; then the
- * exit code may be 77.
+ * in missing directories, lines of routes whose address has no command, a host
+ * name that is not full.  Last, if root or the owner of the post office runs
+ * it, the owners and modes of the directories there are checked; then the exit
+ * code may be 77.
  */
 #include "scheduler.h"
 #include "lib/post.h"
 #include <sys/wait.h>
 
-#define RETRIES_SHOWN	10
+#define RETRIES_SHOWN	10	/* tries in the text of an address */
 #define BLANKS		" \t\n"
 
-static const char *file;	/* of the configuration */
+static const char *config_file;
 
 static void
-say_plainly(const char *line)
+print_error(const char *line)
 {
 	fprintf(stderr, "%s\n", line);
 }
@@ -40,21 +40,21 @@ say_plainly(const char *line)
 
 /* Prints a warning about the clause. */
 static void LIKE_PRINTF(2, 3)
-advise(const struct clause *cl, const char *f, ...)
+warn_clause(const struct clause *cl, const char *f, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "%s:%d: ", file, cl->line);
+	fprintf(stderr, "%s:%d: ", config_file, cl->line);
 	va_start(ap, f);
 	vfprintf(stderr, f, ap);
 	va_end(ap);
 	putc('\n', stderr);
 }
 
-/* The user of the agents of a clause.  An address that the clause means is made
- * of its first pattern, where a '*' matches itself. */
+/* Returns the user of the agents of a clause.  Its first pattern is taken as an
+ * address of the clause, as a '*' in it matches itself. */
 static uid_t
-user_of(struct config *config, const struct clause *cl)
+agent_user(struct config *config, const struct clause *cl)
 {
 	char address[2 * WORD_MAX_], *host;
 	const struct conf *f = NULL;
@@ -67,8 +67,9 @@ user_of(struct config *config, const struct clause *cl)
 	return cl->v.uid != 0 || f == NULL ? cl->v.uid : f->v.uid;
 }
 
-/* Starts the agent with this option before its own, as its user and in its
- * environment; it writes to out.  Its exit code, or -1. */
+/* Runs the agent as its user and in its environment, with this option before
+ * the options of the command, and with its output in out.  Returns the exit
+ * code of the agent, or -1. */
 static int
 run_agent(const char *path, struct command *c, uid_t uid, char *option, int out)
 {
@@ -91,127 +92,137 @@ run_agent(const char *path, struct command *c, uid_t uid, char *option, int out)
 		execve(path, argv, c->env);
 		_exit(X_OSERR);
 	}
-	return pid < 0 || waitpid(pid, &status, 0) != pid ||
-	    !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
 }
 
-/* Is the agent ours?  With -V it says NAME VERSION then, in one line. */
+/* Returns 1 if the agent is of this package: with -V it prints NAME VERSION, in
+ * one line. */
 static int
-is_ours(const char *path, struct command *c, uid_t uid)
+is_our_program(const char *path, struct command *c, uid_t uid)
 {
 	static char option[] = "-V";
 	size_t n = strlen(c->argv[0]);
 	char line[100] = "";
 	FILE *f = tmpfile();
-	int ours;
+	int is_ours, code;
 
 	if (f == NULL)
 		return 0;
-	ours = run_agent(path, c, uid, option, fileno(f)) == 0;
+	code = run_agent(path, c, uid, option, fileno(f));
 	rewind(f);
-	ours = ours && fgets(line, sizeof(line), f) != NULL &&
+	is_ours = code == 0 && fgets(line, sizeof(line), f) != NULL &&
 	    strncmp(line, c->argv[0], n) == 0 && line[n] == ' ' &&
 	    strchr("0123456789", line[n + 1]) != NULL && getc(f) == EOF;
 	fclose(f);
-	return ours;
+	return is_ours;
 }
 
-/* Starts our own agent of a clause with -N, which checks its options and who it
- * is. */
+/* Runs an agent of this package with -N, so that it checks the options of its
+ * clause, and its user. */
 static void
-ask_agent(const struct clause *cl, const char *path, struct command *c,
+check_options(const struct clause *cl, const char *path, struct command *c,
     uid_t uid)
 {
-	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
-	    "errormail" };
+	static const char *const names[] = { "mailbox", "smtp", "sm", "hold",
+	    "errormail", NULL };
 	static char option[] = "-N";
-	int code, i;
+	int code, i = 0;
 
-	for (i = 0; i < 5 && strcmp(c->argv[0], ours[i]) != 0; i++)
-		;
-	if (i == 5)
+	while (names[i] != NULL && strcmp(c->argv[0], names[i]) != 0)
+		i++;
+	if (names[i] == NULL)
 		return;
-	if (!is_ours(path, c, uid)) {
-		advise(cl, "command: %s is not asked about its options: not "
-		    "one of ours", path);
+	if (!is_our_program(path, c, uid)) {
+		warn_clause(cl, "command: the options of %s are not checked, "
+		    "as it is not the agent of this package", path);
 		return;
 	}
 	code = run_agent(path, c, uid, option, 2);
 	if (code == X_USAGE)
-		advise(cl, "command: %s does not take these options here",
-		    ours[i]);
+		warn_clause(cl, "command: %s does not take these options here",
+		    names[i]);
 	else if (code > 0)
-		advise(cl, "command: %s could not do its work, as it says "
-		    "above", ours[i]);
+		warn_clause(cl, "command: %s could not work, for the reason "
+		    "above", names[i]);
 }
 
-/* Can it be run? */
+/* Warns if the command of the clause cannot be run. */
 static void
 check_command(struct config *config, const struct clause *cl)
 {
+	static const char *const vars[] = { "PATH", "ZCONFIG", "MAILBIN",
+	    "MAILSHARE", "MAILBOX" };
 	static struct command c;
 	char path[PATH_MAX_];
 	const char *why, *dir = "";
 	struct stat st;
+	size_t i;
 
 	why = cmd_split(cl->v.command, "channel", "host", cf_get_var, &c);
 	if (why != NULL) {
-		advise(cl, "command: %s; its mail would wait", why);
+		warn_clause(cl, "command: %s; its mail would wait", why);
 		return;
 	}
 	if (c.plain[0] != '\0')
-		advise(cl, "command: $%s stands for itself; there are $channel "
-		    "and $host, others have braces", c.plain);
+		warn_clause(cl, "command: $%s is not replaced; $channel and "
+		    "$host are, and names in braces", c.plain);
 	if (c.argv[0][0] != '/')
 		dir = opt.mailbin;
 	errno = ENAMETOOLONG;
 	if (text_fmt(path, sizeof(path), "%s%s%s", dir,
 	    *dir != '\0' ? "/ta/" : "", c.argv[0]) < 0 ||
-	    stat(path, &st) < 0 || access(path, X_OK) < 0)
-		advise(cl, "command: %s: %s; its mail would wait", path,
+	    stat(path, &st) < 0 || access(path, X_OK) < 0) {
+		warn_clause(cl, "command: %s: %s; its mail would wait", path,
 		    strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		advise(cl, "command: %s is no program; its mail would wait",
-		    path);
-	else if (cmd_set_env(&c, "TZ", getenv("TZ")) == 0 &&
-	    cmd_set_env(&c, "PATH", cf_get_var("PATH")) == 0 &&
-	    cmd_set_env(&c, "ZCONFIG", cf_get_var("ZCONFIG")) == 0 &&
-	    cmd_set_env(&c, "MAILBIN", opt.mailbin) == 0 &&
-	    cmd_set_env(&c, "MAILSHARE", opt.mailshare) == 0 &&
-	    cmd_set_env(&c, "MAILBOX", cf_get_var("MAILBOX")) == 0 &&
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		warn_clause(cl, "command: %s is no program; its mail would "
+		    "wait", path);
+		return;
+	}
+	for (i = 0; i < sizeof(vars) / sizeof(*vars); i++)
+		if (cmd_set_env(&c, vars[i], cf_get_var(vars[i])) < 0)
+			return;
+	if (cmd_set_env(&c, "TZ", getenv("TZ")) == 0 &&
 	    cmd_set_env(&c, "MAILNAME", config->mailname) == 0)
-		ask_agent(cl, path, &c, user_of(config, cl));
+		check_options(cl, path, &c, agent_user(config, cl));
 }
 
 /* ---- clauses --------------------------------------------------------- */
 
-/* Matches one pattern as if it were an address: a '*' in it is matched only by
- * a '*', and so is all that this '*' can match. */
+/* Returns 1 if each address that the pattern matches is certainly matched by
+ * one of all patterns.  For that the pattern is matched as an address: only a
+ * '*' matches a '*' in it. */
 static int
-covers(char *const *all, const char *pattern)
+is_covered(char *const *all, const char *pattern)
 {
-	int plain = strpbrk(pattern, "[\\") == NULL;
-	int dsn = strncmp(pattern, "dsn/", 4) == 0;
+	int is_address = strpbrk(pattern, "[\\") == NULL;
+	int is_dsn = strncmp(pattern, "dsn/", 4) == 0;
 
-	for (; *all != NULL; all++)
-		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
-		    (strcmp(*all, pattern) == 0 || (plain &&
-		    strpbrk(*all, "?[\\") == NULL && pat_match(*all, pattern))))
+	for (; *all != NULL; all++) {
+		if (is_dsn && strncmp(*all, "dsn/", 4) != 0)
+			continue;
+		if (strcmp(*all, pattern) == 0 || (is_address &&
+		    strpbrk(*all, "?[\\") == NULL && pat_match(*all, pattern)))
 			return 1;
+	}
 	return 0;
 }
 
-/* The last of the clauses that end the search for all addresses of this one
- * before it comes; NULL: it can be reached. */
+/* Returns a former clause with a command, if such clauses match all addresses
+ * of this clause; or NULL if an address may reach this clause. */
 static const struct clause *
-shadow_of(const struct config *config, const struct clause *c)
+find_shadow(const struct config *config, const struct clause *c)
 {
 	const struct clause *e = NULL;
 	char **p;
 
 	for (p = c->patterns; *p != NULL; p++) {
 		for (e = config->clauses; e != c; e = e->next)
-			if (e->v.command != NULL && covers(e->patterns, *p))
+			if (e->v.command != NULL && is_covered(e->patterns, *p))
 				break;
 		if (e == c)
 			return NULL;
@@ -219,23 +230,23 @@ shadow_of(const struct config *config, const struct clause *c)
 	return e;
 }
 
-/* Warns of a clause that no address reaches, or of its command. */
+/* Warns of a clause that no address reaches, or whose command cannot be run. */
 static void
 check_clause(struct config *c, const struct clause *cl)
 {
-	const struct clause *other = shadow_of(c, cl);
+	const struct clause *other = find_shadow(c, cl);
 
 	if (other != NULL)
-		advise(cl, "%s: is never reached, as %s in line %d means the "
-		    "same addresses and has a command; put it above that",
+		warn_clause(cl, "%s: is never reached, as %s in line %d has "
+		    "the same addresses and a command; put this clause first",
 		    cl->text, other->text, other->line);
 	else if (cl->filled && cl->v.command != NULL)
 		check_command(c, cl);
 }
 
-/* Is the command smtp with a smart host? */
+/* Returns 1 if the command is smtp with a smart host. */
 static int
-is_smart(const char *command)
+has_smart_host(const char *command)
 {
 	static struct command c;
 	int i = 1;
@@ -248,8 +259,8 @@ is_smart(const char *command)
 	return i < c.nargv;
 }
 
-/* Checks that the address in a line of submit -bn, "FILE:LINE: CHANNEL/HOST",
- * has a command, and that a smart host counts as one host. */
+/* Warns of a line of submit -bn, "FILE:LINE: CHANNEL/HOST", whose address has
+ * no command, or whose mail for one smart host would have many threads. */
 static void
 check_route(struct config *c, char *line)
 {
@@ -264,13 +275,16 @@ check_route(struct config *c, char *line)
 	f = cf_match(c, channel, host);
 	if (f != NULL && f->v.command == NULL)
 		fprintf(stderr, "%s mail would wait, as no clause of %s with "
-		    "a command means %s/%s\n", line, file, channel, host);
-	else if (f != NULL && strcmp(host, "-") == 0 && is_smart(f->v.command))
+		    "a command matches %s/%s\n", line, config_file, channel,
+		    host);
+	else if (f != NULL && strcmp(host, "-") == 0 &&
+	    has_smart_host(f->v.command))
 		fprintf(stderr, "%s each address counts as a host of its own "
 		    "for smtp -R; write a name in the place of -\n", line);
 }
 
-/* Runs submit -bn, which prints the addresses of its table, if there is one. */
+/* Checks the addresses of submit's table, if it exists.  submit -bn prints
+ * them. */
 static void
 check_routes(struct config *c)
 {
@@ -305,8 +319,9 @@ check_routes(struct config *c)
 	waitpid(pid, NULL, 0);
 }
 
+/* Warns if the directory of the path of a PARAM is missing. */
 static void
-check_path(const char *param, const char *path)
+check_param_path(const char *param, const char *path)
 {
 	const char *office = opt.postoffice;
 	char dir[PATH_MAX_];
@@ -315,23 +330,24 @@ check_path(const char *param, const char *path)
 	if (path == NULL || text_fmt(dir, sizeof(dir), "%.*s/",
 	    (int)(strrchr(path, '/') - path), path) < 0)
 		return;
-	/* the post office is made at the start */
+	/* the scheduler makes directories in the post office when it starts */
 	if (strncmp(dir, office, strlen(office)) != 0 && stat(dir, &st) < 0)
-		fprintf(stderr, "%s: %s: %s: its directory: %s\n", file,
+		fprintf(stderr, "%s: %s: %s: its directory: %s\n", config_file,
 		    param, path, strerror(errno));
 }
 
-/* All checks except those of the post office: 0, or 1 if ta/dsn is missing. */
+/* Checks what the clauses and PARAMs name.  Returns the exit code: 0, or 1 if
+ * ta/dsn cannot be run. */
 static int
-check_all(struct config *c)
+check_config(struct config *c)
 {
 	const struct clause *cl;
 
 	for (cl = c->clauses; cl != NULL; cl = cl->next)
 		check_clause(c, cl);
-	check_path("PARAMnotifysock", c->notifysock);
-	check_path("PARAMrouternotify", c->routernotify);
-	check_path("PARAMdestdb", c->destdb);
+	check_param_path("PARAMnotifysock", c->notifysock);
+	check_param_path("PARAMrouternotify", c->routernotify);
+	check_param_path("PARAMdestdb", c->destdb);
 	check_routes(c);
 	if (c->nodsn)
 		fprintf(stderr, "scheduler: %s/ta/dsn cannot be run: no sender "
@@ -342,10 +358,10 @@ check_all(struct config *c)
 
 /* ---- the settings of an address as text -------------------------------- */
 
-/* A span with all its units, such as 1d1h1m1s, as the language reads it; good
- * until the next call. */
+/* Returns the span with all its units, such as 1d1h1m1s, as the language reads
+ * it.  Valid until the next call. */
 static const char *
-exact_span(long n)
+format_span(long n)
 {
 	static char span[40];
 	struct text t;
@@ -355,7 +371,7 @@ exact_span(long n)
 	return span;
 }
 
-/* "value", so that it can be read back. */
+/* Prints the value in quotes, as the language reads it. */
 static void
 print_quoted(const char *s, FILE *out)
 {
@@ -368,8 +384,9 @@ print_quoted(const char *s, FILE *out)
 	fprintf(out, "\"\n");
 }
 
-/* Lists, rules and commands are printed as they were written; numbers and spans
- * as they are in force, since 0 may stand for a default, as with idlemax. */
+/* Prints the line of a keyword.  Lists, rules and commands are printed as they
+ * were written; numbers and spans as they are in force, since 0 may stand for a
+ * default, as with idlemax. */
 static void
 print_value(const struct setting *v, const struct keyword *k, FILE *out)
 {
@@ -386,7 +403,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		return;
 	fprintf(out, "\t%s=", k->name);
 	if (k->type == T_SPAN)
-		fprintf(out, "%s\n", exact_span(n));
+		fprintf(out, "%s\n", format_span(n));
 	else if (k->type <= T_GROUP)
 		fprintf(out, "%ld\n", n);
 	else if (k->type <= T_RATE && text[strcspn(text, BLANKS)] == '\0')
@@ -395,14 +412,15 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		print_quoted(text, out);
 }
 
-/* Prints the clauses that matched, the values in force as one clause of the
- * language, which could be read back, and the first retries. */
+/* Prints the clauses that match the address, the values in force as a clause of
+ * the language, and the first retries. */
 static void
-explain(struct config *config, const char *channel, const char *host, FILE *out)
+print_settings(struct config *config, const char *channel, const char *host,
+    FILE *out)
 {
 	struct conf *f = cf_match(config, channel, host);
 	const struct keyword *k;
-	unsigned short step;
+	unsigned short retry_index;
 	long i, sum = 0;
 
 	if (f == NULL)
@@ -419,29 +437,29 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 	fprintf(out, "# tried at arrival, and again after\n#");
 	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
 		if (i == f->v.retries.n)
-			fprintf(out, "\n# then goes on from a random place of "
-			    "the list; for example after\n#");
-		step = i % f->v.retries.n;
-		sum += retry_next_wait(&f->v, &step, 0, 0);
-		fprintf(out, " %s", exact_span(sum));
+			fprintf(out, "\n# then from a random place in the list "
+			    "on, for example after\n#");
+		retry_index = i % f->v.retries.n;
+		sum += retry_next_wait(&f->v, &retry_index, 0, 0);
+		fprintf(out, " %s", format_span(sum));
 	}
 	fprintf(out, "\n");
 	if (retry_longest_wait(&f->v) > 1)
-		fprintf(out, "# (moved towards multiples of interval, which "
-		    "they meet from retry %ld on)\n", f->v.skew);
+		fprintf(out, "# (moved towards multiples of interval; they are "
+		    "multiples from retry %ld on)\n", f->v.skew);
 }
 
-/* ---- the name of this host, and the rest -------------------------------- */
+/* ---- the name of this host ---------------------------------------------- */
 
-/* Warns of a name of this host that other hosts may not accept: 0, or the exit
- * code of a start. */
+/* Warns of a name of this host that other hosts may not accept.  Returns 0, or
+ * the exit code with which the scheduler would not start. */
 static int
 check_mailname(void)
 {
 	const char *s = mailname(opt.mailshare);
 	char path[PATH_MAX_];
 	struct stat st;
-	int there;
+	int exists;
 
 	text_fmt(path, sizeof(path), "%s/mailname", opt.mailshare);
 	if (mailname_is_empty(opt.mailshare)) {
@@ -450,45 +468,45 @@ check_mailname(void)
 		    path);
 		return X_CONFIG;
 	}
-	there = stat(path, &st) == 0;
-	if (there && mailname_given(opt.mailshare) == NULL)
+	exists = stat(path, &st) == 0;
+	if (exists && mailname_given(opt.mailshare) == NULL)
 		fprintf(stderr, "scheduler: mail calls this host %s: %s cannot "
 		    "be read, or its first word is no name\n", s, path);
 	else if (strchr(s, '.') == NULL)
 		fprintf(stderr, "scheduler: mail calls this host %s, which is "
 		    "not a full name: write one to %s\n", s, path);
-	else if (there && (st.st_mode & S_IROTH) == 0)
+	else if (exists && (st.st_mode & S_IROTH) == 0)
 		fprintf(stderr, "scheduler: other users get another name in "
 		    "mail, since they cannot read %s: chmod 644 it\n", path);
 	return 0;
 }
 
-/* ---- users' way in ------------------------------------------------------- */
+/* ---- the group of submit ------------------------------------------------- */
 
-/* Warns of the submit in PATH when only a group may write to public/ and submit
- * has not that group: users cannot submit, for example after an update that
- * replaced the program. */
+/* Warns if only a group may write to public/, and the submit in PATH does not
+ * run as this group, for example after an update.  Then users cannot submit. */
 static void
-check_way_in(void)
+check_submit_group(void)
 {
 	const char *dirs = getenv("PATH");
 	char path[PATH_MAX_];
-	struct stat way, st;
+	struct stat public, st;
 	int n;
 
 	if (text_fmt(path, sizeof(path), "%s/public", opt.postoffice) < 0 ||
-	    stat(path, &way) < 0 || !post_is_closed(&way))
+	    stat(path, &public) < 0 || !post_is_closed(&public))
 		return;
 	for (; dirs != NULL && *dirs != '\0'; dirs += n + (dirs[n] == ':')) {
 		n = (int)strcspn(dirs, ":");
 		if (text_fmt(path, sizeof(path), "%.*s/submit", n, dirs) < 0 ||
 		    access(path, X_OK) < 0 || stat(path, &st) < 0)
 			continue;
-		if ((st.st_mode & S_ISGID) == 0 || st.st_gid != way.st_gid)
+		if ((st.st_mode & S_ISGID) == 0 || st.st_gid != public.st_gid)
 			fprintf(stderr, "scheduler: users cannot submit mail: "
 			    "%s/public is its group's alone, and %s does not "
 			    "have it: chgrp %ld %s && chmod 2755 %s\n",
-			    opt.postoffice, path, (long)way.st_gid, path, path);
+			    opt.postoffice, path, (long)public.st_gid, path,
+			    path);
 		return;
 	}
 }
@@ -498,13 +516,13 @@ main(int argc, char **argv)
 {
 	const struct clause *cl;
 	struct config *c;
-	int bad, code = 0;
+	int code = 0, start_code;
 
 	if (argc < 4) {
 		fputs("scheduler-check is a part of scheduler -n\n", stderr);
 		return X_USAGE;
 	}
-	file = argv[1];
+	config_file = argv[1];
 	opt.vars = argv + 4;
 	opt.postoffice = cf_get_var("POSTOFFICE");
 	opt.mailbin = cf_get_var("MAILBIN");
@@ -512,29 +530,29 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* no warnings of foreign keywords */
-	c = cf_read_file(file, say_plainly);
+	log_level = L_ERR;	/* without warnings of ZMailer's keywords */
+	c = cf_read_file(config_file, print_error);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
 	if (c->clauses == NULL) {
 		fprintf(stderr, "%s: it has no clause, so no mail would be "
-		    "delivered\n", file);
+		    "delivered\n", config_file);
 		return X_CONFIG;
 	}
 	for (cl = c->clauses; cl != NULL; cl = cl->next)
 		if (cl->is_keyword)
-			advise(cl, "%s: is a keyword in the first column, "
+			warn_clause(cl, "%s: is a keyword in the first column, "
 			    "taken for the pattern %s/*; put a blank before "
 			    "the keyword, or write %s/*", cl->text, cl->text,
 			    cl->text);
 	if (*argv[2] != '\0')
-		explain(c, argv[2], argv[3], stdout);
+		print_settings(c, argv[2], argv[3], stdout);
 	else
-		code = check_all(c);
+		code = check_config(c);
 	cf_free(c);
-	bad = check_mailname();
-	check_way_in();
-	if (bad == 0)
-		bad = spool_setup(1);
-	return bad != 0 ? bad : code;
+	start_code = check_mailname();
+	check_submit_group();
+	if (start_code == 0)
+		start_code = spool_setup(1);
+	return start_code != 0 ? start_code : code;
 }

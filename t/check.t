@@ -49,7 +49,7 @@ is 'each mistake in a command is shown, and nothing else' "$said" \
 6: command: /bin/ta/closed: Permission denied; its mail would wait
 7: command: /bin/ta/dir is no program; its mail would wait
 8: command: has a ${NAME} that is not known; its mail would wait
-10: command: $hots stands for itself; there are $channel and $host, others have braces'
+10: command: $hots is not replaced; $channel and $host are, and names in braces'
 echo "NOSUCH=1" >"$tmp/env"
 check -Z "$tmp/env"
 unlike 'a name that the file of -Z has is not shown as unknown' "$said" NAME
@@ -92,13 +92,13 @@ last/*	interval=10s
 END
 check
 is 'clauses that nothing reaches are shown, with the one in the way' "$said" \
-'3: smtp/a.org: is never reached, as smtp/*.org in line 2 means the same addresses and has a command; put it above that
-5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
-6: smtp: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
-7: smtp/?.net: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
-10: uucp/h1: is never reached, as uucp/h* in line 9 means the same addresses and has a command; put it above that
-13: mixed/[ab]: is never reached, as mixed/[ab] in line 12 means the same addresses and has a command; put it above that
-17: last/*: is never reached, as * in line 15 means the same addresses and has a command; put it above that'
+'3: smtp/a.org: is never reached, as smtp/*.org in line 2 has the same addresses and a command; put this clause first
+5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
+6: smtp: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
+7: smtp/?.net: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
+10: uucp/h1: is never reached, as uucp/h* in line 9 has the same addresses and a command; put this clause first
+13: mixed/[ab]: is never reached, as mixed/[ab] in line 12 has the same addresses and a command; put this clause first
+17: last/*: is never reached, as * in line 15 has the same addresses and a command; put this clause first'
 for a in smtp/a.org smtp/x.com smtp/q.net uucp/h1 last/h; do
 	n=$("$SCHEDULER" -n $a | sed -n 's/^#.line \([0-9]*\):.*/\1/p' |
 	    tr '\n' ' ')
@@ -157,7 +157,7 @@ like 'a missing directory of forms is named' "$said" \
     '^errormail: forms /nowhere: No such'
 check
 like 'an agent that lacks something is shown with its line' "$said" \
-    '^4: command: errormail could not do its work, as it says above$'
+    '^4: command: errormail could not work, for the reason above$'
 unlike 'a program of sm.cf that is there is not named' "$said" '^5:|, for prog'
 like 'a name that sm.cf does not have is shown' "$said" '^sm: .*lost'
 like 'an unknown user of sm is named' "$said" \
@@ -184,8 +184,8 @@ like 'a missing program of sm.cf is named' "$said" \
     '^sm: /share/sm.cf: /bin/none, for gone: No such file'
 is 'routes without a clause are shown' "$(printf '%s\n' "$said" |
     grep '/routes:')" \
-"/share/routes:3: mail would wait, as no clause of /share/scheduler.cf with a command means smtp/*
-/share/routes:5: mail would wait, as no clause of /share/scheduler.cf with a command means uucp/hub"
+"/share/routes:3: mail would wait, as no clause of /share/scheduler.cf with a command matches smtp/*
+/share/routes:5: mail would wait, as no clause of /share/scheduler.cf with a command matches uucp/hub"
 smart() {	# host: lines that warn
 	echo 'smart/*	maxthr=2 command="smtp -k x -R hub.example"' >"$tmp/cf2"
 	echo "*@* smart $1" >>"$tmp/share/routes"
@@ -200,7 +200,7 @@ is 'smtp -R with the name of a host is good' "$(smart hub)" 0
 sed 's,^error/,no&,' "$cf" >"$tmp/cf2"
 check -f "$tmp/cf2"
 like 'a channel error without a clause is shown' "$said" \
-    '^/share/routes: mail would wait, .* means error/refused$'
+    '^/share/routes: mail would wait, .* matches error/refused$'
 echo 'nonsense' >>"$tmp/share/routes"
 check
 like 'a wrong line of routes is shown' "$said" '^submit: /share/routes:8: '

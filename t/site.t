@@ -198,12 +198,12 @@ local/*	command="mailbox -8"
 a/*	command="sm -c a -Q a"
 END
 check
-like 'an agent of another make is not asked' "$said" \
-    "cf:2: command: .*/mailbox is not asked about its options: not one of ours"
+like 'the options of an agent of another make are not checked' "$said" \
+    "cf:2: command: the options of .*/mailbox are not checked, as it is not the agent"
 is 'an agent of another make says nothing' \
     "$(printf '%s\n' "$said" | grep -c 'invalid option')" 0
 nok 'an agent of another make is not started with -N' [ -f "$tmp/asked" ]
-like 'our agent is asked' "$said" 'cf:3: command: sm does not take these'
+like 'the options of our agent are checked' "$said" 'cf:3: command: sm does not take these'
 
 # ---- what agents and programs find ----------------------------------------------------
 

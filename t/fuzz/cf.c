@@ -57,7 +57,7 @@ check(struct config *c, const char *channel, const char *host)
 	for (tries = 1; tries < 5; tries++)
 		fuzz_must(retry_next_wait(v, &step, tries, (time_t)wall) >= 1,
 		    "a wait is a second or more");
-	explain(c, channel, host, null);
+	print_settings(c, channel, host, null);
 	if (v->command == NULL)
 		return;
 	why = cmd_split(v->command, channel, host, location_of, &cmd);
