@@ -60,13 +60,15 @@ msg_set_channel(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
-	unsigned round;		/* number of its last reason_join */
+	unsigned join;		/* number of the last join that has the text */
 	char	s[48];		/* the text, which goes on behind the struct */
 };
 
 #define REASON(text) OWNER(struct reason, s, text)
 
 static struct hash reasons;
+static unsigned joins;		/* calls of reason_join */
+/* the reason of a recipient for whose text core has no room */
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
 
@@ -135,15 +137,14 @@ void
 reason_join(const struct vertex *v, struct text *t)
 {
 	static const char more[] = "; ...";
-	static unsigned round;
 	const struct rcpt *r;
 
-	round++;
+	joins++;
 	for (r = v->r; r < v->r + v->nr; r++) {
 		if (r->state != RC_PENDING || r->why == NULL ||
-		    REASON(r->why)->round == round)
+		    REASON(r->why)->join == joins)
 			continue;
-		REASON(r->why)->round = round;
+		REASON(r->why)->join = joins;
 		if (t->len + 2 + strlen(r->why) + sizeof(more) > t->size) {
 			text_add(t, "%s", more);
 			return;
@@ -154,7 +155,8 @@ reason_join(const struct vertex *v, struct text *t)
 
 /* ---- vertices -------------------------------------------------------- */
 
-#define NO_WARNING	15	/* warned: no recipient has a delay field */
+#define NO_WARNING	15	/* warned of a new vertex; the smallest number
+				 * of its recipients replaces it */
 
 struct vertex *
 msg_new_vertex(struct message *m, struct thread *t)
@@ -171,8 +173,8 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* Counts more recipients of the vertex in core; the one of a vertex of the
- * channel dsn counts for the vertex alone. */
+/* Adds more to the number of recipients of the vertex, and to those of the
+ * message and of core unless the vertex is of the channel dsn. */
 static void
 count_rcpts(struct vertex *v, int more)
 {
@@ -288,37 +290,25 @@ msg_free(struct message *m)
 
 /* ---- words for the log ------------------------------------------------- */
 
-/* Lines in a row are often on the same message, so the last id is kept. */
 const char *
 msg_id(const struct message *m)
 {
 	static char words[4 * NAME_MAX_ + 100];
-	/* loaded and time of the message whose id is in words; 0: none */
-	static unsigned long loaded;
-	static struct spool_time at;
-	int err = errno;	/* the caller may log it */
+	int err = errno;	/* the caller may log it behind these words */
 	struct text t;
 
-	if (loaded != 0 && m->loaded == loaded && m->time.s == at.s &&
-	    m->time.ns == at.ns)
-		return words;
 	text_init(&t, words, sizeof(words));
 	t.clean = 1;
 	text_put(&t, m->name, strlen(m->name));
 	memcpy(words + t.len, " id=", 4);
-	loaded = m->loaded;
-	at = m->time;
-	if (spool_id(m->name, &at, NULL, words + t.len + 4,
-	    sizeof(words) - t.len - 4) < 0) {
+	if (spool_id(m->name, &m->time, NULL, words + t.len + 4,
+	    sizeof(words) - t.len - 4) < 0)
 		words[t.len] = '\0';	/* the message file is gone */
-		loaded = 0;
-	}
 	errno = err;
 	return words;
 }
 
-/* Adds " key=" and the address, escaped for the log with its blanks, so that it
- * is one word there. */
+/* Adds " key=" and the address as one word: its blanks are escaped, too. */
 static void
 add_address(struct text *t, const char *key, const char *address)
 {
@@ -333,8 +323,8 @@ add_address(struct text *t, const char *key, const char *address)
 	t->clean = 0;
 }
 
-/* Returns words for the log on the recipient at off: the relay, unless NULL,
- * and with PARAMlogaddresses the address and ORCPT. */
+/* Returns keys of the log for the recipient at off: the relay, unless it is
+ * NULL or "", and with PARAMlogaddresses the address and ORCPT. */
 static const char *
 rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 {
@@ -399,7 +389,7 @@ static const char *
 utc_stamp(void)
 {
 	static char stamp[24] = "-";
-	static time_t last;
+	static time_t last;	/* the second in stamp */
 	struct tm *tm;
 
 	if (now.wall != last && (tm = gmtime(&now.wall)) != NULL &&
@@ -411,7 +401,7 @@ utc_stamp(void)
 }
 
 /* Writes a line of -l: spool id, seconds from the arrival until transport/,
- * seconds there, state, channel/host, and the time. */
+ * seconds in transport/, state, channel/host, and the time. */
 static void
 write_statistic(const struct vertex *v, const char *state)
 {
@@ -483,7 +473,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	    off == 0 ? hide_address(message) : message);
 }
 
-#define LINES_MOST	100	/* recipients of a job that have a line each */
+#define LINES_MOST	100	/* lines on single recipients of one job */
 
 static void
 log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
@@ -503,9 +493,9 @@ void
 msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 {
 	const struct rcpt *r, *end = v->r + v->nr;
-	char next[40], said[REASONS_MOST];
+	char next[40], why[REASONS_MOST];
 	unsigned n = 0;
-	struct text why;
+	struct text t;
 
 	if (!v->thread->ring->conf->dsn)
 		q.total.deferred += v->left;
@@ -523,10 +513,10 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		}
 	if (n == v->left)
 		return;
-	text_init(&why, said, sizeof(said));
-	reason_join(v, &why);
+	text_init(&t, why, sizeof(why));
+	reason_join(v, &t);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
 	    "more=%u %s", msg_id(v->msg), v->thread->ring->chan->name,
 	    v->thread->host, (unsigned)v->tries, v->left, next, v->left - n,
-	    said);
+	    why);
 }
