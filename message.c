@@ -377,10 +377,7 @@ static int stat_fd = -1;
 int
 msg_open_statlog(void)
 {
-	if (opt.statlog == NULL || fd_append(&stat_fd, opt.statlog) == 0)
-		return 0;
-	log_err("statlog file=%s %s", opt.statlog, fd_own_why());
-	return -1;
+	return opt.statlog == NULL ? 0 : fd_append(&stat_fd, opt.statlog);
 }
 
 /* Returns this second in UTC, as 2026-11-22T09:10:11Z.  strftime would add

@@ -172,7 +172,7 @@ void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
 /* Returns "NAME id=ID" for the log, escaped, as ctl_log_name but by the times
  * in core.  Valid until the next call. */
 const char *msg_id(const struct message *);
-/* Opens the file of -l anew: 0 or -1. */
+/* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
 /* Logs that the recipient at off is finished, and writes its line of -l.  off 0
  * stands for a DSN.  message NULL: an operator has deleted the recipient, which

@@ -490,16 +490,32 @@ syslog_ended(int status)
 				 * renamed */
 static double logs_due;		/* mono */
 
-/* Opens logs whose name is another file now.  If one cannot be opened, as its
- * directory is missing, the old one stays in use. */
-static void
-open_logs(void)
+/* Returns 1 if err, an errno or 0, is a failure and not the last one. */
+static int
+is_new_failure(int err, int *last)
 {
+	int is_new = err != 0 && err != *last;
+
+	*last = errno = err;
+	return is_new;
+}
+
+/* Opens logs whose name is another file now.  If one cannot be opened, as its
+ * directory is missing, the old one stays in use, which is logged once; again:
+ * once more. */
+static void
+open_logs(int again)
+{
+	static int last, stat_last;
+
+	if (again)
+		last = stat_last = 0;
 	logs_due = now.mono + LOGS_EVERY;
-	if (open_log(q.config) < 0)
+	if (is_new_failure(open_log(q.config) < 0 ? errno : 0, &last))
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
-	msg_open_statlog();
+	if (is_new_failure(msg_open_statlog() < 0 ? errno : 0, &stat_last))
+		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
 }
 
 /* ---- reload ---------------------------------------------------------- */
@@ -525,7 +541,7 @@ reload(void)
 {
 	struct config *c;
 
-	open_logs();
+	open_logs(1);
 	if (me.daemon && sl.pid == 0)
 		start_syslog();
 	c = cf_read_file(me.config, say_in_log);
@@ -911,7 +927,7 @@ loop(void)
 				be_verbose();
 			state.files = dest_sync_files(0);
 			if (now.mono >= logs_due)
-				open_logs();
+				open_logs(0);
 			q_run_timers();
 		}
 		ta_feed_rings();
@@ -995,7 +1011,7 @@ set_up(void)
 		count_start();
 	catch_signals();
 	if (msg_open_statlog() < 0)
-		exit(X_CANTCREAT);
+		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_own_why());
 	if (held_read_file() < 0)
 		exit(X_OSERR);
 	close_terminal(c);

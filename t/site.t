@@ -52,6 +52,30 @@ ok 'a renamed statistics log is made anew without a signal' \
     wait_for 30 grep . "$tmp/stat"
 ok 'lines of the time before are in the old logs' eval \
     'grep "complete msg=101-1" "$log.0" && grep . "$tmp/stat.0"'
+# Each failure is logged once, while mail is delivered for minutes of its clock.
+mv "$tmp/stat" "$tmp/stat.1"
+mkdir "$tmp/stat"
+ok 'a statistics log that cannot be opened is logged' \
+    wait_for 30 in_log ' err statlog file='
+mv "$tmp/log" "$tmp/logs"
+log=$tmp/logs/scheduler
+ok 'a log that cannot be opened is logged' wait_for 30 in_log ' err log file='
+passes() {	# number: they come, of 5 seconds each
+	passes_end=$(($(cat "$PASSES") + $1))
+	wait_for 30 eval 'put "$po" "2$((n += 1))-1" test h user
+	    [ $(($(cat "$PASSES"))) -ge $passes_end ]'
+}
+ok 'a minute passes' passes 12
+is 'both were logged once' "$(in_log ' err log file=' | wc -l | tr -d ' ') $(
+    in_log ' err statlog file=' | wc -l | tr -d ' ')" '1 1'
+kill -HUP "$pid"
+ok 'a reload logs both once more' wait_for 30 eval \
+    '[ "$(in_log " err \(stat\)*log file=" | wc -l)" -eq 4 ]'
+mv "$tmp/logs" "$tmp/log"
+log=$tmp/log/scheduler
+rmdir "$tmp/stat"
+ok 'the statistics log is made when it can be' wait_for 30 eval \
+    'put "$po" "2$((n += 1))-1" test h user; [ -f "$tmp/stat" ]'
 kill "$pid"
 wait_for 30 gone "$pid"
 S=$top/scheduler
