@@ -55,32 +55,30 @@
 #include "../lib/pattern.h"
 
 #define ITEMS_MOST	10000	/* recipients in a DSN */
-#define FILES_MOST	100	/* messages in one */
+#define FILES_MOST	100	/* messages in a DSN */
 #define EXEMPT_MOST	40	/* options -x */
-#define MARKS		3	/* tries to mark what was sent */
-#define SENDERS_KEPT	1000	/* senders that a pause is kept for */
-
+#define MARK_TRIES	3	/* tries to mark a DSN as sent */
+#define PAUSES_MOST	1000	/* senders that have a pause */
 
 static struct {
-	const char *router;	/* its socket, "": none */
+	const char *router;	/* socket of the router, "": none */
 	long	pause;		/* seconds, 0: none */
 	char	**exempt[EXEMPT_MOST];	/* patterns of -x */
 	int	nexempt;
 } opt = { "", 0, { NULL }, 0 };
 
-static struct report report;	/* large, and one at a time */
-static char names[FILES_MOST][NAME_MAX_];
-static const char *files[FILES_MOST];	/* points to them */
-static int delays;		/* the job is for delays */
+static struct report report;	/* the DSN that is made */
+static char names[FILES_MOST][NAME_MAX_];	/* messages; first the job's */
+static const char *files[FILES_MOST];	/* the names that report.files has */
+static int for_delays;		/* the job is "delay" */
 
-/* The answer to the job. */
-static char words[800];
-static struct text result;
+static char result_mem[800];
+static struct text result;	/* the text of the answer, in result_mem */
 
 /* ---- items ----------------------------------------------------------- */
 
 static int
-compare(const void *x, const void *y)
+compare_items(const void *x, const void *y)
 {
 	const struct item *a = x, *b = y;
 
@@ -91,16 +89,17 @@ compare(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Whether a read has failed, with errno. */
+/* Ends a walk: 0, or -1 with errno if the file could not be read. */
 static int
-cannot_read(const struct diags *n)
+end_walk(const struct diags *d)
 {
-	if (diag_error(n) != 0)
-		errno = diag_error(n);
-	return diag_error(n) != 0;
+	if (diag_error(d) == 0)
+		return 0;
+	errno = diag_error(d);
+	return -1;
 }
 
-/* Does -x keep the recipient out of DSNs on failures and delays? */
+/* Returns 1 if -x keeps the recipient out of DSNs on failures and delays. */
 static int
 is_exempt(const struct ctl *rc)
 {
@@ -114,18 +113,18 @@ is_exempt(const struct ctl *rc)
 	return 0;
 }
 
-/* ---- things with a name ---------------------------------------------- */
+/* ---- hash tables ----------------------------------------------------- */
 
-/* The beginning of a struct that is found by its name. */
+/* The first member of the structs in a hash table. */
 struct named {
 	struct hlink link;
-	char	*name;		/* behind the struct */
+	char	*name;		/* memory behind the struct */
 };
 
-/* The one with this name; a new one of this size if there is none and the size
- * is not 0; or NULL. */
+/* Returns the struct with this name.  If there is none, makes one of this size,
+ * zeroed, or returns NULL if the size is 0 or there is no memory. */
 static void *
-named_get(struct hash *h, const char *name, size_t size)
+get_named(struct hash *h, const char *name, size_t size)
 {
 	unsigned hash = hash_text(name, 0);
 	struct named *n;
@@ -145,58 +144,58 @@ named_get(struct hash *h, const char *name, size_t size)
 
 /* ---- delays ----------------------------------------------------------- */
 
-/* late: what the last line on a delay says of the recipients with a channel and
- * host, if it is of the scheduler; or of one recipient. */
+/* late: the last diagnostic line on a delay.  A line of the scheduler is on all
+ * recipients with a channel and host, a line of an agent on one recipient. */
 struct late {
-	struct named id;	/* channel/host; or the offset */
-	unsigned long at;	/* of that line */
-	unsigned long due;	/* warnings by now */
-	int	all;		/* also on recipients without NOTIFY */
+	struct named id;	/* "channel/host", or the recipient's offset */
+	unsigned long at;	/* offset of the line */
+	unsigned long due;	/* warnings that are due by now */
+	int	all;		/* recipients without NOTIFY are warned, too */
 };
 
-static struct hash lates;	/* of the message */
+static struct hash lates;	/* the lines of one message */
 
-/* That of the recipient in rc alone, or of its channel and host; add: made if
- * there is none.  Or NULL. */
+/* Returns the line on the recipient in rc alone, or on its channel and host.
+ * Without a line, makes one if make is set, else returns NULL. */
 static struct late *
-late_of(const struct ctl *rc, int alone, int add)
+get_late(const struct ctl *rc, int alone, int make)
 {
 	char name[2 * WORD_MAX_];
 
 	if (alone)
-		text_fmt(name, sizeof(name), "%lu", report.nt.off);
+		text_fmt(name, sizeof(name), "%lu", report.diags.off);
 	else
 		text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
-	return named_get(&lates, name, add ? sizeof(struct late) : 0);
+	return get_named(&lates, name, make ? sizeof(struct late) : 0);
 }
 
-/* Reads these lines; the last one on a channel and host counts.  0, or -1 with
- * errno. */
+/* Reads the lines of the scheduler, and marks those that a later line replaces:
+ * 0, or -1 with errno. */
 static int
 read_lates(void)
 {
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	struct late *late;
 
 	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (diag_next(n)) {
-		if (n->tag != ' ' || n->due == 0 ||
-		    ctl_read_rcpt(&n->rc, n->off) < 0)
+	while (diag_next(d)) {
+		if (d->tag != ' ' || d->due == 0 ||
+		    ctl_read_rcpt(&d->rc, d->off) < 0)
 			continue;
-		late = late_of(&n->rc, 0, 1);
+		late = get_late(&d->rc, 0, 1);
 		if (late == NULL ||
-		    (late->at != 0 && diag_set_tag(n, late->at, '+') < 0))
+		    (late->at != 0 && diag_set_tag(d, late->at, '+') < 0))
 			return -1;
-		late->at = n->at;
-		late->due = n->due;
-		late->all = strstr(n->field[3], "all") != NULL;
+		late->at = d->at;
+		late->due = d->due;
+		late->all = strstr(d->field[3], "all") != NULL;
 	}
-	return cannot_read(n) ? -1 : 0;
+	return end_walk(d);
 }
 
 static void
-forget_lates(void)
+free_lates(void)
 {
 	struct hlink *l, *next;
 
@@ -207,48 +206,50 @@ forget_lates(void)
 	}
 }
 
-/* Walks to the next recipient with a warning that is due: that, or NULL. */
+/* Walks to the next recipient who is to be warned.  Returns the line on the
+ * delay, or NULL at the end. */
 static const struct late *
-next_late(struct diags *n)
+next_late_rcpt(struct diags *d)
 {
 	const struct late *late;
 
-	while (diag_next_rcpt(n)) {
-		n->off = n->c.l.off;
-		if (ctl_read_rcpt(&n->rc, n->off) == 0 &&
-		    (n->rc.tag == ' ' || n->rc.tag == '~') &&
-		    (late = late_of(&n->rc, 0, 0)) != NULL &&
-		    n->rc.delays < late->due)
+	while (diag_next_rcpt(d)) {
+		d->off = d->c.l.off;
+		if (ctl_read_rcpt(&d->rc, d->off) == 0 &&
+		    (d->rc.tag == ' ' || d->rc.tag == '~') &&
+		    (late = get_late(&d->rc, 0, 0)) != NULL &&
+		    d->rc.delays < late->due)
 			return late;
 	}
 	return NULL;
 }
 
-/* The warnings are sent: sets the delay fields of those who wanted none, too,
- * and marks the lines.  0, or -1 with errno. */
+/* Marks the lines after all warnings are sent, and sets the delay fields of the
+ * recipients without a warning: 0, or -1 with errno. */
 static int
-end_lates(void)
+mark_lates(void)
 {
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	const struct late *late;
 	struct hlink *l;
 
 	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	ctl_seek(&n->c, 0);
-	while ((late = next_late(n)) != NULL)
-		if (diag_set_delays(n, late->due) < 0)
+	ctl_seek(&d->c, 0);
+	while ((late = next_late_rcpt(d)) != NULL)
+		if (diag_set_delays(d, late->due) < 0)
 			return -1;
 	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
-		if (diag_set_tag(n, OWNER(struct late, id.link, l)->at,
+		if (diag_set_tag(d, OWNER(struct late, id.link, l)->at,
 		    '+') < 0)
 			return -1;
-	return cannot_read(n) ? -1 : 0;
+	return end_walk(d);
 }
 
 /* ---- items of a DSN -------------------------------------------------- */
 
-/* Has the form an address, for messages without a sender? */
+/* Returns 1 if the form has an address, which gets DSNs on messages without a
+ * sender. */
 static int
 form_has_address(void)
 {
@@ -268,128 +269,131 @@ form_has_address(void)
 	return found;
 }
 
-enum found { FOUND_NO, FOUND_YES, FOUND_ERROR };
+/* Ends of a search; after FOUND_ERROR end_walk has the errno. */
+enum found { FOUND_NONE, FOUND_ONE, FOUND_ERROR };
 
-/* Is there anybody who can get a DSN on the current recipient? */
+/* Searches somebody who can get a DSN on the current recipient. */
 static enum found
-has_reader(struct diags *n, int failed)
+find_addressee(struct diags *d, int failed)
 {
 	const struct origin *g = &report.origin;
 
-	if (origin_find(n, &report.origin, n->off) < 0)
+	if (origin_find(d, &report.origin, d->off) < 0)
 		return FOUND_ERROR;
 	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
 	    g->twice || !form_has_address())))
-		return FOUND_NO;
-	return FOUND_YES;
+		return FOUND_NONE;
+	return FOUND_ONE;
 }
 
-/* What became of the current recipient; *wish is the NOTIFY word without which
- * there is no DSN on that, 0: none is needed. */
+/* Returns what became of the current recipient.  Sets *wish to the NOTIFY word
+ * that a DSN on this action needs, or to 0. */
 static enum action
-action_of(const struct diags *n, unsigned *wish)
+action_of(const struct diags *d, unsigned *wish)
 {
 	*wish = NOTIFY_SUCCESS;
-	if (n->rc.tag == '-') {
-		*wish = n->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
+	if (d->rc.tag == '-') {
+		*wish = d->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
 		return ACTION_FAILED;
 	}
-	if (strcmp(n->field[1], "relayed") == 0)
+	if (strcmp(d->field[1], "relayed") == 0)
 		return ACTION_RELAYED;
-	return strcmp(n->field[1], "expanded") == 0 ? ACTION_EXPANDED :
+	return strcmp(d->field[1], "expanded") == 0 ? ACTION_EXPANDED :
 	    ACTION_DELIVERED;
 }
 
-/* The last line before the current one on a delay of its recipient, 0: none.
- * The current one may be such a line, too. */
+/* Returns the offset of the last line on a delay of the current recipient, or
+ * 0.  If the current line is on a delay, it is the last one from now on. */
 static unsigned long
-line_before(struct diags *n)
+update_late(struct diags *d)
 {
 	const struct late *own, *all;
 	unsigned long at;
 	struct late *late;
 
-	own = lates.n == 0 ? NULL : late_of(&n->rc, 1, 0);
-	all = lates.n == 0 ? NULL : late_of(&n->rc, 0, 0);
+	own = lates.n == 0 ? NULL : get_late(&d->rc, 1, 0);
+	all = lates.n == 0 ? NULL : get_late(&d->rc, 0, 0);
 	at = own == NULL ? 0 : own->at;
 	if (all != NULL && all->at > at)
 		at = all->at;
-	late = strcmp(n->field[1], "delayed") != 0 ? NULL :
-	    late_of(&n->rc, n->due == 0, 1);
+	late = strcmp(d->field[1], "delayed") != 0 ? NULL :
+	    get_late(&d->rc, d->due == 0, 1);
 	if (late != NULL)
-		late->at = n->at;
+		late->at = d->at;
 	return at;
 }
 
-/* Does the current diagnostic line belong into a DSN?  Fills the item. */
+/* Makes the item of the current diagnostic line.  FOUND_NONE: the line belongs
+ * into no DSN. */
 static enum found
-find_action(struct diags *n, struct item *it)
+make_item(struct diags *d, struct item *it)
 {
 	unsigned wish;
 
-	if (ctl_read_rcpt(&n->rc, n->off) < 0)
-		return FOUND_NO;
-	it->why = line_before(n);
-	/* '-' is of an older scheduler, which knew what -x does now */
-	if ((n->tag != ' ' && n->tag != '-') || n->warning ||
-	    (n->rc.tag != '+' && n->rc.tag != '-') ||
-	    (n->rc.tag == '-' && is_exempt(&n->rc)))
-		return FOUND_NO;
-	it->action = action_of(n, &wish);
-	it->at = n->at;
-	if (origin_find(n, &report.origin, n->off) < 0)
+	if (ctl_read_rcpt(&d->rc, d->off) < 0)
+		return FOUND_NONE;
+	it->reason_at = update_late(d);
+	/* an older scheduler, which had a list like -x, wrote '-' */
+	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
+	    (d->rc.tag != '+' && d->rc.tag != '-') ||
+	    (d->rc.tag == '-' && is_exempt(&d->rc)))
+		return FOUND_NONE;
+	it->action = action_of(d, &wish);
+	it->at = d->at;
+	if (origin_find(d, &report.origin, d->off) < 0)
 		return FOUND_ERROR;
-	/* without a sender the form's addresses get it, who made no list */
-	if ((n->rc.notify & wish) != wish && (n->rc.tag == '+' ||
+	/* NOTIFY is the sender's wish; the form's addresses get all failures */
+	if ((d->rc.notify & wish) != wish && (d->rc.tag == '+' ||
 	    report.origin.sender[0] != '\0'))
-		return FOUND_NO;
-	return has_reader(n, n->rc.tag == '-');
+		return FOUND_NONE;
+	return find_addressee(d, d->rc.tag == '-');
 }
 
-/* The same for the current recipient, which is late. */
+/* Makes the item of the current recipient, who is to be warned.  FOUND_NONE:
+ * the recipient belongs into no DSN. */
 static enum found
-find_delay(struct diags *n, const struct late *late, struct item *it)
+make_late_item(struct diags *d, const struct late *late, struct item *it)
 {
 	it->action = ACTION_DELAYED;
 	it->at = late->at;
-	it->delays[0] = n->rc.delays;
+	it->delays[0] = d->rc.delays;
 	it->delays[1] = late->due;
-	if (is_exempt(&n->rc) || !(n->rc.notify & NOTIFY_DELAY ||
-	    (late->all && !(n->rc.notify & NOTIFY_GIVEN))))
-		return FOUND_NO;
-	return has_reader(n, 0);
+	if (is_exempt(&d->rc) || !(d->rc.notify & NOTIFY_DELAY ||
+	    (late->all && !(d->rc.notify & NOTIFY_GIVEN))))
+		return FOUND_NONE;
+	return find_addressee(d, 0);
 }
 
 static void
 begin_walk(void)
 {
-	ctl_seek(&report.nt.c, 0);
-	if (!delays)	/* else they are those of the job */
-		forget_lates();
+	ctl_seek(&report.diags.c, 0);
+	if (!for_delays)	/* read_lates has read them for the whole job */
+		free_lates();
 }
 
-/* Walks to the next item: FOUND_NO at the end. */
+/* Makes the next item of the file.  FOUND_NONE: there are no more. */
 static enum found
-next_item(struct diags *n, struct item *it)
+next_item(struct diags *d, struct item *it)
 {
-	enum found found = FOUND_NO;
+	enum found found = FOUND_NONE;
 	const struct late *late;
 
-	while (found == FOUND_NO)
-		if (delays && (late = next_late(n)) != NULL)
-			found = find_delay(n, late, it);
-		else if (!delays && diag_next(n))
-			found = find_action(n, it);
+	while (found == FOUND_NONE)
+		if (for_delays && (late = next_late_rcpt(d)) != NULL)
+			found = make_late_item(d, late, it);
+		else if (!for_delays && diag_next(d))
+			found = make_item(d, it);
 		else
 			break;
-	it->off = n->off;
+	it->off = d->off;
 	return found;
 }
 
-/* Does the recipient fit into the DSN?  The first item sets the sender; the
- * others must have the same one, and within a file the same header.  1 or 0. */
+/* Returns 1 if a recipient of this origin can be in the DSN.  The first item
+ * sets the sender of the DSN, the first item of a file the header. */
 static int
-is_like(const struct origin *g, unsigned file)
+fits_dsn(const struct origin *g, unsigned file)
 {
 	if (report.n == 0)
 		strcpy(report.sender, g->sender);
@@ -403,29 +407,29 @@ is_like(const struct origin *g, unsigned file)
 /* Adds the items of a file for this sender: 0, or -1 with errno.  A file other
  * than the first that cannot be opened is left for its own job. */
 static int
-collect(unsigned file, const char *sender)
+add_items(unsigned file, const char *sender)
 {
 	const struct origin *g = &report.origin;
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	struct item it, *more;
 
 	if (report_open_file(&report, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
 	begin_walk();
-	while (report.n < ITEMS_MOST && next_item(n, &it) == FOUND_YES) {
-		if (strcmp(g->sender, sender) != 0 || !is_like(g, file))
+	while (report.n < ITEMS_MOST && next_item(d, &it) == FOUND_ONE) {
+		if (strcmp(g->sender, sender) != 0 || !fits_dsn(g, file))
 			continue;
 		if ((more = report_add_item(&report)) == NULL)
 			return -1;
 		*more = it;
 	}
-	return cannot_read(n) ? -1 : 0;
+	return end_walk(d);
 }
 
-/* Renumbers the files, without those that have no item. */
+/* Removes the files without an item, and numbers the others anew. */
 static void
-close_ranks(void)
+drop_empty_files(void)
 {
 	unsigned i, used = 0, last = UINT_MAX;
 
@@ -437,75 +441,126 @@ close_ranks(void)
 		report.items[i].file = used - 1;
 	}
 	report.nfiles = used;
-	report_close_file(&report);	/* it may have another number now */
+	report_close_file(&report);	/* report.open is an old number */
+}
+
+/* ---- pauses ---------------------------------------------------------- */
+
+/* The pause of a sender who got a DSN on a failure. */
+struct pause {
+	struct named id;	/* address of the sender */
+	double	until;		/* mono; the end of the pause */
+	char	(*names)[NAME_MAX_];	/* messages that wait for the end */
+	unsigned n, size;	/* names in use; names with memory */
+};
+
+static struct hash pauses;
+
+static void
+free_old_pauses(void)
+{
+	struct hlink *l, *next;
+	struct pause *p;
+
+	for (l = hash_each(&pauses, NULL); l != NULL; l = next) {
+		next = hash_each(&pauses, l);
+		p = OWNER(struct pause, id.link, l);
+		if (p->until > now.mono)
+			continue;
+		hash_del(&pauses, l);
+		free(p->names);
+		free(p);
+	}
+}
+
+/* Begins a pause, anew in p unless that is NULL.  Without memory there is no
+ * pause. */
+static void
+begin_pause(struct pause *p, const char *sender)
+{
+	if (opt.pause == 0)
+		return;
+	if (p == NULL && pauses.n >= PAUSES_MOST)
+		free_old_pauses();
+	if (p == NULL && pauses.n < PAUSES_MOST)
+		p = get_named(&pauses, sender, sizeof(*p));
+	if (p != NULL) {
+		p->until = now.mono + (double)opt.pause;
+		p->n = 0;
+	}
+}
+
+/* Adds the job's message to the sender's pause.  Returns the seconds until the
+ * pause ends, 0 if there is no pause. */
+static long
+join_pause(const char *sender)
+{
+	struct pause *p = get_named(&pauses, sender, 0);
+	unsigned i;
+
+	if (p == NULL || p->until <= now.mono)
+		return 0;
+	for (i = 0; i < p->n && strcmp(p->names[i], names[0]) != 0; )
+		i++;
+	if (i == p->n && i < FILES_MOST && mem_grow((void **)&p->names, i,
+	    &p->size, sizeof(*p->names)) == 0)
+		strcpy(p->names[p->n++], names[0]);
+	return (long)(p->until - now.mono) + 1;
 }
 
 /* ---- sending --------------------------------------------------------- */
 
-/* Marks all items as sent, or takes that back, and syncs: 0, or -1 with errno.
- * The mark is the tag of the line; that of a delay the delay field. */
+/* Marks all items as sent, or with sent 0 removes the marks of warnings, and
+ * syncs: 0, or -1 with errno.  The mark is the tag of the line, that of a
+ * warning the recipient's delay field. */
 static int
-mark(int sent)
+mark_items(int sent)
 {
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	const struct item *it;
 	unsigned i;
 
 	for (i = 0; i < report.n; i++) {
 		it = &report.items[i];
-		if (report.at != it->file + 1) {
-			if (report.at != 0 && fd_sync(report.nt.c.l.fd) < 0)
+		if (report.open != it->file + 1) {
+			if (report.open != 0 && fd_sync(d->c.l.fd) < 0)
 				return -1;
 			if (report_open_file(&report, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
-				continue;	/* it was removed */
+				continue;	/* the message has ended */
 			}
 		}
-		if (delays ? ctl_read_rcpt(&n->rc, it->off) < 0 ||
-		    diag_set_delays(n, it->delays[sent]) < 0 :
-		    diag_set_tag(n, it->at, '+') < 0)
+		if (for_delays ? ctl_read_rcpt(&d->rc, it->off) < 0 ||
+		    diag_set_delays(d, it->delays[sent]) < 0 :
+		    diag_set_tag(d, it->at, '+') < 0)
 			return -1;
 	}
-	return report.at != 0 ? fd_sync(report.nt.c.l.fd) : 0;
+	return report.open != 0 ? fd_sync(d->c.l.fd) : 0;
 }
 
-/* Marks a DSN as sent; tries MARKS times, or it would be sent again. */
+/* Writes and sends the DSN, and marks its items: 0, or -1 with errno. */
 static int
-mark_sent(void)
-{
-	int i, bad = -1;
-
-	for (i = 0; i < MARKS && bad; i++) {
-		report_close_file(&report);
-		bad = mark(1);
-	}
-	return bad;
-}
-
-/* Sends the DSN and marks its items: 0, or -1 with errno.  The first mark is
- * tried before, as a file that takes none would have the DSN sent again and
- * again. */
-static int
-send_it(void)
+send_items(void)
 {
 	struct post post;
 	char what[40];
-	int bad, err;
+	int bad, err, i;
 
+	/* a file that cannot be marked would have the DSN sent for ever */
 	if (report_open_file(&report, 0) < 0 ||
-	    diag_set_tag(&report.nt, report.items[0].at, ' ') < 0 ||
+	    diag_set_tag(&report.diags, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
 		return -1;
-	bad = delays && mark(1) < 0;
+	bad = for_delays && mark_items(1) < 0;
 	if (bad)
 		post_remove(&post);
 	else
 		bad = post_send(&post) < 0;
 	if (bad) {
 		err = errno;
-		if (delays)
-			mark(0);
+		if (for_delays)
+			mark_items(0);
 		errno = err;
 		return -1;
 	}
@@ -514,131 +569,68 @@ send_it(void)
 	    report.sender : "<>", report.n, report.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_notify(opt.router, what);
-	return delays ? 0 : mark_sent();
+	for (i = 0; i < MARK_TRIES && !for_delays; i++) {
+		report_close_file(&report);
+		if (mark_items(1) == 0)
+			return 0;
+	}
+	return for_delays ? 0 : -1;
 }
 
-/* Sends a DSN on these messages to the sender: 1, or 0 if it has no item; -1
- * with errno. */
+/* Sends the sender a DSN on the job's message and those of his pause, which is
+ * over: 0, or -1 with errno. */
 static int
-send_dsn(unsigned n, const char *sender)
+send_dsn(const char *sender)
 {
-	unsigned i;
-	int bad = 0;
-
-	report.n = 0;
-	report.nfiles = n;
-	for (i = 0; i < n && !bad; i++)
-		bad = collect(i, sender) < 0;
-	if (bad)
-		return -1;
-	if (report.n == 0)
-		return 0;
-	close_ranks();
-	qsort(report.items, report.n, sizeof(*report.items), compare);
-	return send_it() < 0 ? -1 : 1;
-}
-
-/* ---- pauses ---------------------------------------------------------- */
-
-/* A sender who got a DSN on a failure, and the messages that wait for his
- * pause to end. */
-struct pause {
-	struct named id;	/* the sender */
-	double	until;		/* mono; the end of the pause */
-	char	(*names)[NAME_MAX_];	/* n of them, room for size */
-	unsigned n, size;
-};
-
-static struct hash senders;
-
-/* Frees entries whose pause is over. */
-static void
-drop_old(void)
-{
-	struct hlink *l, *next;
-	struct pause *t;
-
-	for (l = hash_each(&senders, NULL); l != NULL; l = next) {
-		next = hash_each(&senders, l);
-		t = OWNER(struct pause, id.link, l);
-		if (t->until > now.mono)
-			continue;
-		hash_del(&senders, l);
-		free(t->names);
-		free(t);
-	}
-}
-
-/* Begins the pause of a sender; without memory there is none. */
-static void
-begin_pause(struct pause *t, const char *sender)
-{
-	if (opt.pause == 0)
-		return;
-	if (senders.n >= SENDERS_KEPT && t == NULL)
-		drop_old();
-	if (t == NULL && senders.n < SENDERS_KEPT)
-		t = named_get(&senders, sender, sizeof(*t));
-	if (t != NULL) {
-		t->until = now.mono + (double)opt.pause;
-		t->n = 0;
-	}
-}
-
-/* Seconds that are left of the sender's pause; the message joins it. */
-static long
-paused(struct pause *t, const char *name)
-{
-	unsigned i;
-
-	if (t == NULL || t->until <= now.mono)
-		return 0;
-	for (i = 0; i < t->n && strcmp(t->names[i], name) != 0; )
-		i++;
-	if (i == t->n && i < FILES_MOST && mem_grow((void **)&t->names, i,
-	    &t->size, sizeof(*t->names)) == 0)
-		text_fmt(t->names[t->n++], NAME_MAX_, "%s", name);
-	return (long)(t->until - now.mono) + 1;
-}
-
-/* Takes along the messages of the sender's pause: how many in all. */
-static unsigned
-gather(const struct pause *t)
-{
+	struct pause *p = for_delays ? NULL : get_named(&pauses, sender, 0);
 	unsigned i, n = 1;
 
-	for (i = 0; t != NULL && i < t->n && n < FILES_MOST; i++)
-		if (strcmp(t->names[i], names[0]) != 0)
-			strcpy(names[n++], t->names[i]);
+	for (i = 0; p != NULL && i < p->n && n < FILES_MOST; i++)
+		if (strcmp(p->names[i], names[0]) != 0)
+			strcpy(names[n++], p->names[i]);
 	for (i = 0; i < n; i++)
 		files[i] = names[i];
-	return n;
+	report.n = 0;
+	report.nfiles = n;
+	for (i = 0; i < n; i++)
+		if (add_items(i, sender) < 0)
+			return -1;
+	if (report.n == 0)
+		return 0;	/* the message has ended */
+	drop_empty_files();
+	qsort(report.items, report.n, sizeof(*report.items), compare_items);
+	if (send_items() < 0)
+		return -1;
+	if (!for_delays)
+		begin_pause(p, sender);
+	return 0;
 }
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Makes items of failed recipients, from the one at *from on: 0 or -1. */
+/* Makes items of the next failed recipients, whose lines begin at *from or
+ * later, and moves *from behind them: 0, or -1 with errno. */
 static int
-next_failed(unsigned long *from)
+next_failed_rcpts(unsigned long *from)
 {
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	struct item *it;
 
 	report.n = 0;
-	ctl_seek(&n->c, 0);
-	while (report.n < ITEMS_MOST && diag_next_rcpt(n)) {
-		if (n->c.l.off < *from || n->c.l.line[1] != '-')
+	ctl_seek(&d->c, 0);
+	while (report.n < ITEMS_MOST && diag_next_rcpt(d)) {
+		if (d->c.l.off < *from || d->c.l.line[1] != '-')
 			continue;
 		if ((it = report_add_item(&report)) == NULL)
 			return -1;
-		it->off = n->c.l.off;
-		*from = n->c.l.off + 1;
+		it->off = d->c.l.off;
+		*from = d->c.l.off + 1;
 	}
-	return cannot_read(n) ? -1 : 0;
+	return end_walk(d);
 }
 
 static int
-is_of(const void *key, const void *item)
+compare_offset(const void *key, const void *item)
 {
 	unsigned long off = *(const unsigned long *)key;
 	const struct item *it = item;
@@ -646,21 +638,21 @@ is_of(const void *key, const void *item)
 	return off < it->off ? -1 : off > it->off;
 }
 
-/* Adds missing diagnostic lines of the items: 1, 0 if none, or -1. */
+/* Adds the missing diagnostic lines of the items, and sets *added if there are
+ * any: 0, or -1 with errno. */
 static int
-mend_some(const char *name)
+add_missing_lines(const char *name, int *added)
 {
-	struct diags *n = &report.nt;
+	struct diags *d = &report.diags;
 	struct item *it;
-	int mended = 0;
 	unsigned i;
 
-	ctl_seek(&n->c, 0);
-	while (report.n > 0 && diag_next(n))
-		if (!n->warning && (it = bsearch(&n->off, report.items,
-		    report.n, sizeof(*it), is_of)) != NULL)
-			it->at = n->at;
-	if (cannot_read(n))
+	ctl_seek(&d->c, 0);
+	while (report.n > 0 && diag_next(d))
+		if (!d->warning && (it = bsearch(&d->off, report.items,
+		    report.n, sizeof(*it), compare_offset)) != NULL)
+			it->at = d->at;
+	if (end_walk(d) < 0)
 		return -1;
 	for (i = 0; i < report.n; i++) {
 		if (report.items[i].at != 0)
@@ -669,65 +661,63 @@ mend_some(const char *name)
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			return -1;
-		mended = 1;
+		*added = 1;
 	}
-	return mended;
+	return 0;
 }
 
 /* Adds the diagnostic lines of failed recipients that a crash has lost: 0, or
- * -1 with errno.  Only for a message that has ended, as otherwise an agent may
- * still write them. */
+ * -1 with errno.  The message must have ended, as otherwise an agent may be
+ * about to write such a line. */
 static int
-mend(const char *name)
+restore_lines(const char *name)
 {
 	unsigned long from = 0;
-	int n, mended = 0;
+	int bad, added = 0;
 
 	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	do {
-		n = next_failed(&from);
-		if (n == 0)
-			n = mend_some(name);
-		mended |= n;
-	} while (n >= 0 && report.n == ITEMS_MOST);
-	if (n >= 0 && mended && ctl_sync(name) < 0)
-		n = -1;
+	do
+		bad = next_failed_rcpts(&from) < 0 ||
+		    add_missing_lines(name, &added) < 0;
+	while (!bad && report.n == ITEMS_MOST);
+	bad = bad || (added && ctl_sync(name) < 0);
 	ctl_close_kept();
-	return n < 0 ? -1 : 0;
+	return bad ? -1 : 0;
 }
 
-/* The answer when all DSNs were sent: "ok"; "error" if nobody could get a DSN
- * on a failure, "error2" if the reason is the missing sender; NULL with errno.
- * */
-static const char *
-verdict(void)
+/* Sets the verdict on a message whose DSNs were sent: "ok"; "error" if nobody
+ * could get a DSN on a failure, "error2" if the reason is the missing sender.
+ * 0, or -1 with errno. */
+static int
+set_verdict(const char **verdict)
 {
-	struct diags *n = &report.nt;
-	const char *v = "ok";
+	struct diags *d = &report.diags;
+	const char *v = *verdict = "ok";
 
 	if (report_open_file(&report, 0) < 0)
-		return errno == ENOENT ? v : NULL;
-	ctl_seek(&n->c, 0);
-	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
-		if (n->c.l.line[1] != '-')
+		return errno == ENOENT ? 0 : -1;
+	ctl_seek(&d->c, 0);
+	while (strcmp(v, "error") != 0 && diag_next_rcpt(d)) {
+		if (d->c.l.line[1] != '-')
 			continue;
-		if (ctl_read_rcpt(&n->rc, n->c.l.off) < 0 || is_exempt(&n->rc))
+		if (ctl_read_rcpt(&d->rc, d->c.l.off) < 0 || is_exempt(&d->rc))
 			v = "error";
-		else if (origin_find(n, &report.origin, n->c.l.off) < 0)
-			return NULL;
+		else if (origin_find(d, &report.origin, d->c.l.off) < 0)
+			break;
 		else if (report.origin.long_sender)
 			v = "error";
 		else if (report.origin.sender[0] == '\0')
 			v = "error2";
 	}
-	return cannot_read(n) ? NULL : v;
+	*verdict = v;
+	return end_walk(d);
 }
 
-/* Searches the first file for an item that may be sent now: 1 and its sender,
- * or 0; -1 with errno.  *wait is the least time until a pause ends, or 0. */
-static int
-find(char *sender, size_t size, long *wait)
+/* Searches the job's message for a sender who can get a DSN now.  Sets *wait to
+ * the seconds until the first pause of a sender ends, 0: there is no pause. */
+static enum found
+find_sender(char *sender, size_t size, long *wait)
 {
 	enum found found;
 	struct item it;
@@ -735,57 +725,51 @@ find(char *sender, size_t size, long *wait)
 
 	*wait = 0;
 	if (report_open_file(&report, 0) < 0)
-		return errno == ENOENT ? 0 : -1;
+		return errno == ENOENT ? FOUND_NONE : FOUND_ERROR;
 	begin_walk();
-	while ((found = next_item(&report.nt, &it)) == FOUND_YES && !delays &&
-	    (w = paused(named_get(&senders, report.origin.sender, 0),
-	    names[0])) != 0)
+	while ((found = next_item(&report.diags, &it)) == FOUND_ONE &&
+	    !for_delays && (w = join_pause(report.origin.sender)) != 0)
 		if (*wait == 0 || w < *wait)
 			*wait = w;
-	if (cannot_read(&report.nt))
-		return -1;
-	if (found == FOUND_YES)
+	if (end_walk(&report.diags) < 0)
+		return FOUND_ERROR;
+	if (found == FOUND_ONE)
 		text_fmt(sender, size, "%s", report.origin.sender);
-	return found == FOUND_YES;
+	return found;
 }
 
-/* Sends all DSNs on the message: seconds to wait for the rest, 0: none is left;
- * -1 with errno. */
-static long
-send_all(void)
+/* Sends the DSNs on the job's message: 0, or -1 with errno.  Sets *wait to the
+ * seconds until the others can be sent, 0: all were sent. */
+static int
+send_all(long *wait)
 {
 	char sender[WORD_MAX_];
-	struct pause *t = NULL;
-	int found, sent;
-	long wait;
+	enum found found;
 
-	while ((found = find(sender, sizeof(sender), &wait)) > 0) {
-		if (!delays)
-			t = named_get(&senders, sender, 0);
-		sent = send_dsn(gather(t), sender);
-		if (sent < 0)
+	while ((found = find_sender(sender, sizeof(sender), wait)) ==
+	    FOUND_ONE) {
+		if (send_dsn(sender) < 0)
 			return -1;
-		if (sent > 0 && !delays)
-			begin_pause(t, sender);
 		report_close_file(&report);
 		files[0] = names[0];
 	}
-	return found < 0 ? -1 : wait;
+	return found == FOUND_ERROR ? -1 : 0;
 }
 
+/* Answers the job.  failed: a DSN was not sent, for the reason in errno. */
 static void
-answer(const char *name, long wait)
+report_result(const char *name, int failed, long wait)
 {
 	const char *sep = result.len > 0 ? "; " : "", *v = "ok";
 	char later[850];
 
-	if (wait > 0) {
+	if (wait > 0 && !failed) {
 		text_fmt(later, sizeof(later), "+%ld %s%sits sender gets a "
-		    "DSN after the pause", wait, words, sep);
+		    "DSN after the pause", wait, result_mem, sep);
 		lib_report_job(name, "retryat", later);
 		return;
 	}
-	if (wait < 0 || (!delays && (v = verdict()) == NULL)) {
+	if (failed || (!for_delays && set_verdict(&v) < 0)) {
 		text_add(&result, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
@@ -795,7 +779,7 @@ answer(const char *name, long wait)
 	} else if (result.len == 0) {
 		text_add(&result, "no DSN is needed");
 	}
-	lib_report_job(name, v, words);
+	lib_report_job(name, v, result_mem);
 }
 
 static void
@@ -805,20 +789,18 @@ work(const char *name, const char *host)
 	int bad;
 
 	clock_read();
-	text_init(&result, words, sizeof(words));
-	delays = strcmp(host, "delay") == 0;
+	text_init(&result, result_mem, sizeof(result_mem));
+	for_delays = strcmp(host, "delay") == 0;
 	text_fmt(names[0], NAME_MAX_, "%s", name);
 	files[0] = names[0];
 	report.files = files;
 	report.nfiles = 1;
 	errno = 0;
-	bad = delays ? read_lates() < 0 :
-	    strcmp(host, "failure") == 0 && mend(name) < 0;
-	wait = bad ? -1 : send_all();
-	if (wait == 0 && delays && end_lates() < 0)
-		wait = -1;
-	answer(name, wait);
-	forget_lates();
+	bad = for_delays ? read_lates() < 0 :
+	    strcmp(host, "failure") == 0 && restore_lines(name) < 0;
+	bad = bad || send_all(&wait) < 0 || (for_delays && mark_lates() < 0);
+	report_result(name, bad, bad ? 0 : wait);
+	free_lates();
 	report_close_file(&report);
 }
 
@@ -832,16 +814,18 @@ usage(void)
 	return X_USAGE;
 }
 
-/* Takes a pattern of -x: 0 or -1. */
+/* Adds a pattern of -x: 0, or -1 after a message. */
 static int
-exempt(const char *pattern)
+add_exempt(const char *pattern)
 {
-	const char *why = opt.nexempt == EXEMPT_MOST ? "there are too many" :
-	    pat_read(pattern, &opt.exempt[opt.nexempt++]);
+	const char *why = "there are too many";
 
-	if (why != NULL)
-		fprintf(stderr, "dsn: -x %s: %s\n", pattern, why);
-	return why != NULL ? -1 : 0;
+	if (opt.nexempt < EXEMPT_MOST)
+		why = pat_read(pattern, &opt.exempt[opt.nexempt++]);
+	if (why == NULL)
+		return 0;
+	fprintf(stderr, "dsn: -x %s: %s\n", pattern, why);
+	return -1;
 }
 
 int
@@ -862,7 +846,7 @@ main(int argc, char **argv)
 		case 'V':
 			puts("dsn " VERSION);
 			return 0;
-		case 'x': bad |= exempt(optarg); break;
+		case 'x': bad |= add_exempt(optarg); break;
 		default:
 			return usage();
 		}
@@ -870,7 +854,7 @@ main(int argc, char **argv)
 	    report.forms[0] != '/')
 		return usage();
 	report.most = (long)most;
-	/* 0, 1 and 2 are the scheduler's; errors are in the answer */
+	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
 	log_level = L_ERR - 1;
 	return report_begin(&report, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);

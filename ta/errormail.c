@@ -27,11 +27,10 @@
 
 #define FIELD_MOST	900	/* bytes of a value in a line */
 
-
 struct kind {
 	const char *word, *status;
-	const char *subject;	/* also the diagnostic */
-	const char *text;
+	const char *subject;	/* words of the subject and the diagnostic */
+	const char *text;	/* for people */
 };
 
 static const struct kind kinds[] = {
@@ -57,13 +56,11 @@ static const struct kind kinds[] = {
 	    "There is no route to this address." }
 };
 
-/* The DSN that is written. */
-static struct report report;
-static const struct lib_job *job;
-static const struct kind *kind;
+static struct report report;	/* the DSN that is written */
 
+/* Returns the kind with this word, or the last one of the table. */
 static const struct kind *
-kind_of(const char *word)
+find_kind(const char *word)
 {
 	const struct kind *k;
 
@@ -75,29 +72,30 @@ kind_of(const char *word)
 
 /* Returns 1 if NOTIFY is missing or has FAILURE. */
 static int
-wants_report(const struct lib_rcpt *r)
+wants_dsn(const struct lib_rcpt *r)
 {
 	unsigned wishes = ctl_parse_notify(r->dsn, NULL, 0);
 
 	return (wishes & NOTIFY_FAILURE) || !(wishes & NOTIFY_GIVEN);
 }
 
-/* Does it belong into the same DSN? */
+/* Returns 1 if the recipient belongs into the DSN on the first one. */
 static int
-is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
+shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
 {
-	return r->unreported && wants_report(r) && r->from == first->from &&
+	return r->unreported && wants_dsn(r) && r->from == first->from &&
 	    r->hdr == first->hdr && lib_is_same(r->host, first->host);
 }
 
-/* Sets what the DSN says of a recipient: the router's reason if it gave one,
- * and the kind of error unless a form does that. */
+/* Sets the text and the fields of a recipient: the router's reason, if there is
+ * one, and the kind of error.  A form has told the kind already. */
 static void
-say(struct report *r, const struct item *it)
+describe_item(struct report *r, const struct item *it)
 {
 	static char text[FIELD_MOST + WORD_MAX_ + 200], why[FIELD_MOST];
 	static char diagnostic[FIELD_MOST + WORD_MAX_];
 	static char none[] = "", status[8];
+	const struct kind *kind = find_kind(it->rcpt->host);
 	const char *p = it->rcpt->dsn;
 	int known = kind->word[0] != '\0';
 
@@ -113,35 +111,25 @@ say(struct report *r, const struct item *it)
 	    kind->subject : it->rcpt->host, p != NULL ? ": " : "", why);
 	strcpy(status, kind->status);
 	r->text = text;
-	r->nt.field[0] = r->nt.field[1] = r->nt.field[4] = none;
-	r->nt.field[2] = status;
-	r->nt.field[3] = diagnostic;
+	r->diags.field[0] = r->diags.field[1] = r->diags.field[4] = none;
+	r->diags.field[2] = status;
+	r->diags.field[3] = diagnostic;
 }
 
-/* Adds the recipient to the DSN: 0, or -1 if there is no memory. */
+/* Sends the DSN on the recipient and those that share it: 0, or -1 with errno
+ * and no file left. */
 static int
-add(const struct lib_rcpt *r)
-{
-	struct item *it = report_add_item(&report);
-
-	if (it == NULL)
-		return -1;
-	it->action = ACTION_FAILED;
-	it->off = r->off;
-	it->rcpt = r;
-	return 0;
-}
-
-/* Sends a DSN on the recipient and all that are like it: 0, or -1 with errno
- * and nothing left. */
-static int
-send_dsn(const struct lib_rcpt *first, struct post *post)
+send_dsn(const struct lib_job *job, const struct lib_rcpt *first,
+    struct post *post)
 {
 	const char *file = job->name;
 	const struct lib_rcpt *r;
+	struct item *it;
 	char subject[100];
 
-	text_fmt(subject, sizeof(subject), "Returned mail: %s", kind->subject);
+	clock_read();
+	text_fmt(subject, sizeof(subject), "Returned mail: %s",
+	    find_kind(first->host)->subject);
 	report.files = &file;
 	report.nfiles = 1;
 	report.n = 0;
@@ -150,14 +138,21 @@ send_dsn(const struct lib_rcpt *first, struct post *post)
 	report.form = first->host;
 	report.subject = subject;
 	strcpy(report.sender, first->from->dsn_to);
-	for (r = first; r != NULL; r = r->next)
-		if (is_like(r, first) && add(r) < 0)
+	for (r = first; r != NULL; r = r->next) {
+		if (!shares_dsn(r, first))
+			continue;
+		if ((it = report_add_item(&report)) == NULL)
 			return -1;
+		it->action = ACTION_FAILED;
+		it->off = r->off;
+		it->rcpt = r;
+	}
 	return report_write(&report, post) < 0 ? -1 : post_send(post);
 }
 
+/* Sends the DSN and reports the verdict of its recipients. */
 static void
-send_and_report(struct lib_job *j, struct lib_rcpt *first)
+serve_rcpts(struct lib_job *job, struct lib_rcpt *first)
 {
 	struct lib_rcpt *r;
 	struct post post;
@@ -165,9 +160,7 @@ send_and_report(struct lib_job *j, struct lib_rcpt *first)
 	char text[1000];
 	int sent;
 
-	job = j;
-	clock_read();
-	sent = send_dsn(first, &post) == 0;
+	sent = send_dsn(job, first, &post) == 0;
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
 		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
@@ -176,29 +169,31 @@ send_and_report(struct lib_job *j, struct lib_rcpt *first)
 		text_fmt(text, sizeof(text), "the DSN to the sender "
 		    "cannot be written: %s", strerror(errno));
 	for (r = first; r != NULL; r = r->next)
-		if (is_like(r, first))
-			lib_report(j, r, sent ? 0 : X_TEMPFAIL,
+		if (shares_dsn(r, first))
+			lib_report(job, r, sent ? 0 : X_TEMPFAIL,
 			    sent ? NULL : status, text, 0);
 }
 
 static void
-work(struct lib_job *j)
+work(struct lib_job *job)
 {
+	const struct kind *kind;
 	struct lib_rcpt *r;
 	char text[300];
 
-	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
-		kind = kind_of(r->host);
+		kind = find_kind(r->host);
 		text_fmt(text, sizeof(text), "%s; there is no sender who "
 		    "could get a DSN", kind->subject);
-		if (!wants_report(r))
-			lib_report(j, r, 0, NULL, "NOTIFY wants no DSN", 0);
+		if (!wants_dsn(r))
+			lib_report(job, r, 0, NULL, "NOTIFY wants no DSN", 0);
 		else if (!can_get_dsn(r->from->dsn_to))
-			lib_report(j, r, X_UNAVAILABLE, kind->status, text, 0);
+			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
+			    0);
 		else
-			send_and_report(j, r);
+			serve_rcpts(job, r);
 	}
 }
 
@@ -212,10 +207,10 @@ usage(void)
 	return X_USAGE;
 }
 
-/* For -N: can the forms be read?  The usual directory may be missing, a named
- * one may not.  0, or an exit code. */
+/* For -N: checks that the forms can be read.  A directory of -d (named) must be
+ * there.  Returns the exit code. */
 static int
-check(int named)
+check_forms(int named)
 {
 	const struct kind *k;
 	FILE *f;
@@ -226,7 +221,6 @@ check(int named)
 		    strerror(errno));
 		return X_CONFIG;
 	}
-
 	for (k = kinds; k->word[0] != '\0'; k++) {
 		f = form_open(report.forms, k->word);
 		if (f != NULL)
@@ -248,7 +242,7 @@ main(int argc, char **argv)
 
 	report.forms = lib_share("forms");
 	report.most = 65536L;
-	report.say = say;
+	report.describe = describe_item;
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
@@ -265,7 +259,7 @@ main(int argc, char **argv)
 	if (optind < argc || report.forms[0] != '/')
 		return usage();
 	if (only)
-		return check(named);
+		return check_forms(named);
 	return report_begin(&report, name, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);
 }

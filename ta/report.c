@@ -15,11 +15,11 @@
  *	env-end
  *	From: Mail Delivery ...		put_header
  *	--=_4711.2952181273
- *	It was not delivered ...	put_people: for people
+ *	It was not delivered ...	put_text_part, for people
  *	--=_4711.2952181273
- *	Final-Recipient: ...		put_programs: for programs (RFC 3464)
+ *	Final-Recipient: ...		put_status_part, for programs (RFC 3464)
  *	--=_4711.2952181273
- *	Subject: ...			put_message
+ *	Subject: ...			put_message_part
  *	--=_4711.2952181273--
  *
  * The body is returned only if a recipient failed, the sender did not ask for
@@ -50,8 +50,8 @@
 #define TEXT_MOST	4000	/* bytes of the text of an agent */
 #define COLUMNS		76	/* where fields are folded */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
-#define PIECE_MOST	900	/* bytes without a blank in a field, and of a
-				 * line that is folded */
+#define PIECE_MOST	900	/* bytes of a word in a field; bytes of a line
+				 * before it is folded */
 #define USER_MOST	1000	/* bytes of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a value */
@@ -74,8 +74,8 @@ static const struct {
 
 /* ---- text of others ---------------------------------------------------- */
 
-/* The length in bytes of the UTF-8 character at s if it is neither ASCII nor a
- * control character; else 0. */
+/* Returns the bytes of the UTF-8 character at s; 0 for ASCII, control
+ * characters, and bytes that are no UTF-8. */
 static size_t
 utf8_length(const char *s)
 {
@@ -157,6 +157,7 @@ put_field(FILE *f, const char *field, const char *value)
 	fputs(*value != '\0' ? " ...\n" : "\n", f);
 }
 
+/* Returns "" if the time has no date in four digits. */
 static const char *
 date_of(long t)
 {
@@ -170,8 +171,9 @@ date_of(long t)
 	return date;
 }
 
+/* Returns 1 if the value has the form "TYPE; TEXT" of RFC 3464. */
 static int
-is_typed(const char *s)
+has_type(const char *s)
 {
 	const char *p = s;
 
@@ -225,29 +227,30 @@ put_address(FILE *f, const char *field, const char *user)
  * find out what it contains, then to write it.
  */
 struct copy {
-	FILE	*f;		/* where it goes, NULL: nowhere */
+	FILE	*f;		/* the DSN; NULL: the text is only measured */
 	int	eight;		/* there are bytes above 127 */
-	int	awkward, wide;	/* mail cannot carry it: it is not text; it has
-				 * a line that is too long */
-	int	last;		/* byte */
-	int	fold;		/* it is a header; its long lines are folded */
+	int	binary;		/* there are bytes that are not text */
+	int	wide;		/* a line is longer than LINE_MOST */
+	int	last;		/* the last byte */
+	int	fold;		/* long lines are folded, as of a header */
 	long	col;		/* bytes in the line so far */
-	long	size, whole;	/* bytes; ... up to the last line's end */
-	long	most;		/* bytes to copy at most */
+	long	size;		/* bytes so far */
+	long	whole;		/* bytes up to the end of the last whole line */
+	long	most;		/* bytes that are copied at most */
 };
 
 static void
-start_copy(struct copy *c, FILE *f, long most)
+copy_start(struct copy *c, FILE *f, long most)
 {
 	memset(c, 0, sizeof(*c));
 	c->f = f;
 	c->most = most;
 }
 
-/* Ends the line before byte b if it is long enough: at a blank, or before
- * LINE_MOST if there is none, and not within a UTF-8 character. */
+/* Folds a line of PIECE_MOST bytes before byte b if b is a blank.  A line
+ * without a blank is folded before LINE_MOST, not within a UTF-8 character. */
 static void
-copy_fold(struct copy *c, int b)
+fold_line(struct copy *c, int b)
 {
 	int blank = b == ' ' || b == '\t';
 	int more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : b >= 0xc0;
@@ -260,39 +263,40 @@ copy_fold(struct copy *c, int b)
 }
 
 static void
-put_byte(struct copy *c, int b)
+copy_byte(struct copy *c, int b)
 {
 	if (c->fold)
-		copy_fold(c, b);
+		fold_line(c, b);
 	c->size++;
 	c->col = b == '\n' ? 0 : c->col + 1;
 	if (c->col == 0 && c->size <= c->most)
 		c->whole = c->size;
 	c->eight |= b > 127;
-	c->awkward |= b == '\0' || (c->last == '\r' && b != '\n');
+	c->binary |= b == '\0' || (c->last == '\r' && b != '\n');
 	c->wide |= c->col > LINE_MOST;
 	c->last = b;
 	if (c->f != NULL)
 		putc(b == '\0' ? '?' : b, c->f);
 }
 
-/* Copies text of any bytes, in lines of bounded length. */
+/* Copies text, with question marks for bytes that are not text, and in lines of
+ * bounded length. */
 static void
-copy_clean(struct copy *c, const char *s)
+copy_text(struct copy *c, const char *s)
 {
 	size_t n;
 
 	for (; *s != '\0'; s++) {
 		if (c->col >= PIECE_MOST)
-			put_byte(c, '\n');
+			copy_byte(c, '\n');
 		n = utf8_length(s);
 		for (; n > 1; n--)
-			put_byte(c, (unsigned char)*s++);
+			copy_byte(c, (unsigned char)*s++);
 		if (n == 1 || *s == '\n' || *s == '\t' ||
 		    (*s >= ' ' && *s < 127))
-			put_byte(c, (unsigned char)*s);
+			copy_byte(c, (unsigned char)*s);
 		else if (*s != '\r')
-			put_byte(c, '?');
+			copy_byte(c, '?');
 	}
 }
 
@@ -305,35 +309,35 @@ put_form(struct copy *c, FILE *form)
 	while (form_next(form, line))
 		;
 	do
-		copy_clean(c, line);
+		copy_text(c, line);
 	while (fgets(line, (int)sizeof(line), form) != NULL);
 	if (c->col > 0)
-		put_byte(c, '\n');
+		copy_byte(c, '\n');
 }
 
-/* ---- the records ----------------------------------------------------- */
+/* ---- items ----------------------------------------------------------- */
 
 void
 report_close_file(struct report *r)
 {
-	if (r->at != 0 && r->say == NULL)
-		ctl_close(&r->nt.c);
-	r->at = 0;
+	if (r->open != 0 && r->describe == NULL)
+		ctl_close(&r->diags.c);
+	r->open = 0;
 }
 
 int
 report_open_file(struct report *r, unsigned file)
 {
-	if (r->at == file + 1)
+	if (r->open == file + 1)
 		return 0;
 	report_close_file(r);
-	if (r->say != NULL)
-		diag_start(&r->nt, r->ctl, r->files[file]);
-	else if (diag_open(&r->nt, r->files[file]) < 0)
+	if (r->describe != NULL)
+		diag_start(&r->diags, r->ctl, r->files[file]);
+	else if (diag_open(&r->diags, r->files[file]) < 0)
 		return -1;
-	r->at = file + 1;
-	origin_start(&r->nt, &r->origin);
-	if (origin_read_head(&r->nt, &r->head) == 0)
+	r->open = file + 1;
+	origin_start(&r->diags, &r->origin);
+	if (origin_read_head(&r->diags, &r->head) == 0)
 		return 0;
 	report_close_file(r);
 	return -1;
@@ -348,7 +352,7 @@ report_add_item(struct report *r)
 	return &r->items[r->n++];
 }
 
-/* A later line on the same recipient takes the place of an earlier one. */
+/* Returns 1 if a later item is on the same recipient. */
 static int
 is_stale(const struct report *r, unsigned i)
 {
@@ -356,7 +360,8 @@ is_stale(const struct report *r, unsigned i)
 	    r->items[i].off == r->items[i + 1].off;
 }
 
-/* The reason in the text: behind the mark, or all of it. */
+/* Returns the reason in a text: the part behind REASON_MARK, or the whole text
+ * if it has no mark. */
 static const char *
 reason_in(const char *s)
 {
@@ -368,10 +373,11 @@ reason_in(const char *s)
 	return p + strspn(p, "\r ");
 }
 
-/* The last reason in the text of a recipient that has expired or that an
- * operator has bounced, in our words or ZMailer's; NULL for other texts. */
+/* Returns the last reason of a recipient that has expired or was bounced by an
+ * operator, "" if its text has none; NULL for other recipients.  The text is in
+ * our words or ZMailer's. */
 static const char *
-expired_by(const struct report *r, const struct item *it)
+expiry_reason(const struct report *r, const struct item *it)
 {
 	const char *s = r->text + strspn(r->text, "\r"), *p;
 
@@ -387,55 +393,55 @@ expired_by(const struct report *r, const struct item *it)
 static int
 read_line(struct report *r, unsigned long at)
 {
-	ctl_seek(&r->nt.c, at);
-	return diag_next(&r->nt) && r->nt.at == at ? 0 : -1;
+	ctl_seek(&r->diags.c, at);
+	return diag_next(&r->diags) && r->diags.at == at ? 0 : -1;
 }
 
-/* Reads the item again, its recipient and its line: 0 or -1.  A recipient that
- * expired without a reason gets that of the line before. */
+/* Reads recipient and text of an item: 0 or -1.  A recipient that expired
+ * without a reason gets the reason of an earlier diagnostic line. */
 static int
-recall(struct report *r, const struct item *it)
+read_item(struct report *r, const struct item *it)
 {
 	char why[REASON_ALL / 2] = "";
 	const char *s;
 	long when = 0;
 
 	if (report_open_file(r, it->file) < 0 ||
-	    ctl_read_rcpt(&r->nt.rc, it->off) < 0)
+	    ctl_read_rcpt(&r->diags.rc, it->off) < 0)
 		return -1;
-	if (r->say != NULL) {
-		r->say(r, it);
+	if (r->describe != NULL) {
+		r->describe(r, it);
 		return 0;
 	}
-	if (it->why != 0 && read_line(r, it->why) == 0) {
-		s = diag_reason(&r->nt, it->off);
+	if (it->reason_at != 0 && read_line(r, it->reason_at) == 0) {
+		s = diag_reason(&r->diags, it->off);
 		text_fmt(why, sizeof(why), "%s", reason_in(s));
-		when = r->nt.when;
+		when = r->diags.when;
 	}
 	if (read_line(r, it->at) < 0)
 		return -1;
-	r->text = diag_reason(&r->nt, it->off);
-	s = expired_by(r, it);
+	r->text = diag_reason(&r->diags, it->off);
+	s = expiry_reason(r, it);
 	if (*why == '\0' || s == NULL || *s != '\0')
 		return 0;
 	text_fmt(r->full, sizeof(r->full), "%.*s, " REASON_MARK "\r%s",
 	    (int)strcspn(r->text, ";"), r->text, why);
 	r->text = r->full;
-	if (r->nt.when == 0)
-		r->nt.when = when;
+	if (r->diags.when == 0)
+		r->diags.when = when;
 	return 0;
 }
 
-/* ---- the message that it is about ------------------------------------ */
+/* ---- the returned message -------------------------------------------- */
 
-/* Copies as many bytes as are wanted. */
+/* Copies a piece of a file: 0, or 1 when c->most bytes are copied. */
 static int
-take(void *copy, const char *s, size_t n)
+copy_piece(void *copy, const char *s, size_t n)
 {
 	struct copy *c = copy;
 
 	for (; n > 0 && c->size < c->most; s++, n--)
-		put_byte(c, (unsigned char)*s);
+		copy_byte(c, (unsigned char)*s);
 	return n > 0;
 }
 
@@ -443,8 +449,8 @@ take(void *copy, const char *s, size_t n)
 static int
 copy_head(struct copy *c, const struct report *r)
 {
-	return r->hdr >= 0 && job_header(r->nt.c.l.fd, r->hdr, take, c) ==
-	    COPY_ERROR ? -1 : 0;
+	return r->hdr >= 0 && job_header(r->diags.c.l.fd, r->hdr, copy_piece,
+	    c) == COPY_ERROR ? -1 : 0;
 }
 
 static int
@@ -453,41 +459,43 @@ copy_body(struct copy *c, const struct report *r)
 	char path[PATH_MAX_];
 	int fd, bad;
 
-	text_fmt(path, sizeof(path), "../queue/%s", r->nt.c.name);
+	text_fmt(path, sizeof(path), "../queue/%s", r->diags.c.name);
 	fd = fd_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
-	bad = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, take, c);
+	bad = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,
+	    c);
 	close(fd);
 	return bad < 0 ? -1 : 0;
 }
 
 /* ---- the frame --------------------------------------------------------- */
 
-/* draft: what has to be known of a report first. */
+/* draft: what has to be known of a DSN before its first byte is written. */
 struct draft {
 	struct post post;
-	FILE	*form;		/* or NULL */
+	FILE	*form;		/* the open form, or NULL */
 	char	boundary[60];
-	int	eight;		/* the message has bytes above 127 */
-	int	text_eight;	/* the text for people has */
+	int	eight;		/* the returned message has bytes above 127 */
+	int	text_eight;	/* the text for people has bytes above 127 */
 	long	head;		/* bytes of the header that are returned */
 	int	cut;		/* the header is longer than head */
 	int	fold;		/* the header has lines that are too long */
-	const char *less;	/* why the body is not returned; NULL: it is */
+	const char *no_body;	/* why the body is not returned, "": nobody
+				 * wants the body; NULL: it is returned */
 	long	arrived;	/* wall, 0: not known */
-	unsigned long count[ACTIONS];
+	unsigned long count[ACTIONS];	/* items with this action */
 };
 
 static void
 put_to(FILE *f, const char *address, size_t n)
 {
-	char plain[4 * USER_MOST];
+	char orcpt[4 * USER_MOST];
 	struct text t;
 
-	text_init(&t, plain, sizeof(plain));
+	text_init(&t, orcpt, sizeof(orcpt));
 	xtext_add(&t, address, n);
-	fprintf(f, "todsn ORCPT=rfc822;%s\nto <%.*s>\n", plain, (int)n,
+	fprintf(f, "todsn ORCPT=rfc822;%s\nto <%.*s>\n", orcpt, (int)n,
 	    address);
 }
 
@@ -514,9 +522,9 @@ put_envelope(struct draft *d, const char *sender)
 	fputs("env-end\n", f);
 }
 
-/* Is this a field that a form may not set? */
+/* Returns 1 for a field that a form may not set. */
 static int
-is_ours(const char *field)
+is_reserved(const char *field)
 {
 	static const char *const ours[] = { "TO:", "DATE:", "MESSAGE-ID:",
 	    "AUTO-SUBMITTED:", "MIME-VERSION:", "CONTENT-" };
@@ -528,7 +536,8 @@ is_ours(const char *field)
 	return 0;
 }
 
-/* Writes the fields of the form; is From among them? */
+/* Writes the fields of the form and sets the subject.  Returns 1 if the field
+ * From was written. */
 static int
 put_form_fields(struct draft *d, char *subject, size_t size)
 {
@@ -544,7 +553,7 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 			    strspn(value + 8, " \t"));
 			continue;
 		}
-		if (!form_is_field(value) || is_ours(value))
+		if (!form_is_field(value) || is_reserved(value))
 			continue;
 		colon = strchr(value, ':');
 		*colon = '\0';
@@ -555,7 +564,7 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 }
 
 static void
-begin_part(struct draft *d, const char *type, int eight)
+put_part_header(struct draft *d, const char *type, int eight)
 {
 	FILE *f = d->post.f;
 
@@ -567,39 +576,53 @@ begin_part(struct draft *d, const char *type, int eight)
 
 /* ---- before anything is written -------------------------------------- */
 
-/* Reads all that is to be copied, for its size and its bytes: 0 or -1. */
+/* Measures the body.  Returns why the body cannot be returned, or NULL. */
+static const char *
+body_error(const struct report *r, const struct copy *head, struct copy *body)
+{
+	copy_start(body, NULL, r->most + 1);
+	body->size = head->size;
+	if (head->size == HEAD_MOST)
+		return "it is too long";
+	if (copy_body(body, r) < 0)
+		return "its file is gone";
+	if (body->size > r->most)
+		return "it is too long";
+	if (head->binary || body->binary)
+		return "it is not text";
+	return head->wide || body->wide ? "its lines are too long" : NULL;
+}
+
+/* Sets what the DSN has of the form and the only message: 0 or -1. */
 static int
-measure(struct draft *d, const struct report *r)
+measure_copies(struct draft *d, const struct report *r)
 {
 	struct copy head, form, body;
 
-	start_copy(&form, NULL, LONG_MAX);
+	copy_start(&form, NULL, LONG_MAX);
 	if (d->form != NULL)
 		put_form(&form, d->form);
 	d->text_eight |= form.eight;
-	start_copy(&head, NULL, HEAD_MOST);
-	start_copy(&body, NULL, r->most + 1);
 	if (r->nfiles > 1)
 		return 0;
+	copy_start(&head, NULL, HEAD_MOST);
 	if (copy_head(&head, r) < 0)
 		return -1;
 	d->cut = head.size == HEAD_MOST;
 	d->head = d->cut && head.whole > 0 ? head.whole : head.size;
 	d->fold = head.wide;
-	body.size = head.size;
-	if (d->less == NULL)
-		d->less = d->cut ? "it is too long" :
-		    copy_body(&body, r) < 0 ? "its file is gone" :
-		    body.size > r->most ? "it is too long" :
-		    head.awkward || body.awkward ? "it is not text" :
-		    head.wide || body.wide ? "its lines are too long" : NULL;
-	d->eight = head.eight || (d->less == NULL && body.eight);
+	d->eight = head.eight;
+	if (d->no_body != NULL)
+		return 0;
+	d->no_body = body_error(r, &head, &body);
+	d->eight |= d->no_body == NULL && body.eight;
 	return 0;
 }
 
-/* Counts the items by action, and finds text that is not ASCII: 0 or -1. */
+/* Counts the items by action, and sets what the DSN has of the control files:
+ * 0 or -1. */
 static int
-survey(struct draft *d, struct report *r)
+count_items(struct draft *d, struct report *r)
 {
 	struct stat st;
 	char path[PATH_MAX_];
@@ -608,11 +631,11 @@ survey(struct draft *d, struct report *r)
 	for (i = 0; i < r->n; i++) {
 		if (is_stale(r, i))
 			continue;
-		if (recall(r, &r->items[i]) < 0)
+		if (read_item(r, &r->items[i]) < 0)
 			return -1;
 		d->count[r->items[i].action]++;
 		d->text_eight |= has_utf8(r->text) ||
-		    has_utf8(r->nt.rc.user);
+		    has_utf8(r->diags.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
 		if (report_open_file(r, i) < 0)
@@ -623,7 +646,7 @@ survey(struct draft *d, struct report *r)
 	if (report_open_file(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
-		d->less = "";	/* without words: nobody wants it */
+		d->no_body = "";
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
 	    *date_of((long)st.st_mtime) != '\0')
@@ -633,11 +656,11 @@ survey(struct draft *d, struct report *r)
 
 /* ---- the header ------------------------------------------------------ */
 
-/* A subject is followed by " [FAILED(2),DELIVERED-OK(1)]". */
+/* Writes the header, whose subject ends in "[FAILED(2),DELIVERED-OK(1)]". */
 static void
 put_header(struct draft *d, const struct report *r)
 {
-	/* the file number of a DSN that is gone may be used again */
+	/* for the Message-ID, as the system uses inode numbers again */
 	static unsigned long count;
 	char subject[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
@@ -680,7 +703,7 @@ put_header(struct draft *d, const struct report *r)
 
 /* Lists the recipients of a file, action by action: 0 or -1. */
 static int
-put_list(FILE *f, struct report *r, unsigned file)
+put_recipients(FILE *f, struct report *r, unsigned file)
 {
 	unsigned i, n;
 	int action;
@@ -692,46 +715,27 @@ put_list(FILE *f, struct report *r, unsigned file)
 			if (it->file != file || (int)it->action != action ||
 			    is_stale(r, i))
 				continue;
-			if (recall(r, it) < 0)
+			if (read_item(r, it) < 0)
 				return -1;
 			if (n++ == 0)
 				fprintf(f, "\n%s:\n", actions[action].text);
 			putc('\n', f);
-			put_text(f, r->nt.rc.user, "  ");
+			put_text(f, r->diags.rc.user, "  ");
 			put_text(f, r->text, "      ");
 		}
 	return 0;
 }
 
-static void
-put_rest(FILE *f, const struct draft *d, const struct report *r)
-{
-	if (r->nfiles > 1) {
-		fputs("\nThis is one notice on several messages; they are not "
-		    "returned.\n", f);
-		return;
-	}
-	fprintf(f, "\nA part for programs follows, then %s.\n",
-	    d->less == NULL ? "the message" : "its header");
-	if (d->less != NULL && *d->less != '\0')
-		fprintf(f, "The message itself is not returned, since %s.\n",
-		    d->less);
-	if (d->cut)
-		fputs("Of its header, only the beginning is returned.\n", f);
-	if (d->fold)
-		fputs("Long lines of its header were folded.\n", f);
-}
-
 static int
-put_people(struct draft *d, struct report *r)
+put_text_part(struct draft *d, struct report *r)
 {
 	FILE *f = d->post.f;
 	struct copy form;
 	unsigned file;
 
-	begin_part(d, d->text_eight ? "text/plain; charset=utf-8" :
+	put_part_header(d, d->text_eight ? "text/plain; charset=utf-8" :
 	    "text/plain; charset=us-ascii", d->text_eight);
-	start_copy(&form, f, LONG_MAX);
+	copy_start(&form, f, LONG_MAX);
 	if (d->form == NULL)
 		fprintf(f, "This is the mail system of %s.\n", r->name);
 	else
@@ -751,26 +755,40 @@ put_people(struct draft *d, struct report *r)
 		if (d->arrived != 0 && r->nfiles == 1)
 			fprintf(f, "  which arrived here on %s\n",
 			    date_of(d->arrived));
-		if (put_list(f, r, file) < 0)
+		if (put_recipients(f, r, file) < 0)
 			return -1;
 	}
-	put_rest(f, d, r);
+	if (r->nfiles > 1) {
+		fputs("\nThis is one notice on several messages; they are not "
+		    "returned.\n", f);
+		return 0;
+	}
+	fprintf(f, "\nA part for programs follows, then %s.\n",
+	    d->no_body == NULL ? "the message" : "its header");
+	if (d->no_body != NULL && *d->no_body != '\0')
+		fprintf(f, "The message itself is not returned, since %s.\n",
+		    d->no_body);
+	if (d->cut)
+		fputs("Of its header, only the beginning is returned.\n", f);
+	if (d->fold)
+		fputs("Long lines of its header were folded.\n", f);
 	return 0;
 }
 
 /* ---- for programs ---------------------------------------------------- */
 
-/* Returns the first word of the text that is a status, and sets its length; a
- * part of a number or of 10.4.2.1 is none. */
+/* Returns the first status of one of these classes in the text, and sets its
+ * length, 0 if there is none.  A part of a longer word, such as 10.4.2.1, is no
+ * status. */
 static const char *
-find_status(const char *text, const char *first, size_t *n)
+find_status(const char *text, const char *class, size_t *n)
 {
 	const char *s;
 	int before = ' ';
 
 	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
 		if (isalnum(before) || before == '.' ||
-		    strchr(first, *s) == NULL || (*n = lib_status(s)) == 0)
+		    strchr(class, *s) == NULL || (*n = lib_status(s)) == 0)
 			continue;
 		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
 		    isalnum((unsigned char)s[*n + 1])))
@@ -780,27 +798,27 @@ find_status(const char *text, const char *first, size_t *n)
 	return s;
 }
 
-/* Writes the Status field: from the agent's field, or for a delay from the text
- * of the deferral. */
+/* Writes the Status field.  The status comes from the agent's field, or for a
+ * delay from the text of the deferral. */
 static void
 put_status(FILE *f, const struct report *r, const struct item *it)
 {
-	static const char *const fits[] = { "45", "4", "2", "2", "2" };
-	static const char *const plain[] = { "5.0.0", "4.0.0", "2.0.0",
+	static const char *const classes[] = { "45", "4", "2", "2", "2" };
+	static const char *const defaults[] = { "5.0.0", "4.0.0", "2.0.0",
 	    "2.0.0", "2.0.0" };
-	const char *s = r->nt.field[2];
+	const char *s = r->diags.field[2];
 	size_t n;
 
 	if (it->action == ACTION_DELAYED) {
-		s = find_status(r->text, fits[it->action], &n);
-	} else if (expired_by(r, it) != NULL) {
+		s = find_status(r->text, classes[it->action], &n);
+	} else if (expiry_reason(r, it) != NULL) {
 		s = "4.4.7";
 		n = 5;
 	} else {
 		n = lib_status(s);
 	}
-	if (n == 0 || strchr(fits[it->action], *s) == NULL) {
-		s = plain[it->action];
+	if (n == 0 || strchr(classes[it->action], *s) == NULL) {
+		s = defaults[it->action];
 		n = 5;
 	}
 	fprintf(f, "Status: %.*s\n", (int)n, s);
@@ -810,20 +828,20 @@ static void
 put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 {
 	char value[VALUE_MOST];
-	const char *s = expired_by(r, it);
+	const char *s = expiry_reason(r, it);
 
 	if (s == NULL)
-		s = it->action == ACTION_DELAYED ? r->text : r->nt.field[3];
+		s = it->action == ACTION_DELAYED ? r->text : r->diags.field[3];
 	else if (*s == '\0')
 		s = r->text;
 	if (*s == '\0')
 		return;
-	text_fmt(value, sizeof(value), "%s%s", is_typed(s) ? "" : "x-local; ",
+	text_fmt(value, sizeof(value), "%s%s", has_type(s) ? "" : "x-local; ",
 	    s);
 	put_field(f, "Diagnostic-Code", value);
 }
 
-/* Writes a field with a date, unless the stamp of a file has no date. */
+/* Writes a field with a date, unless date_of has none. */
 static void
 put_date(FILE *f, const char *field, long t)
 {
@@ -836,42 +854,42 @@ put_date(FILE *f, const char *field, long t)
 static void
 put_recipient(FILE *f, struct report *r, const struct item *it)
 {
-	char value[sizeof(r->nt.rc.orcpt) + 10];
-	const struct diags *nt = &r->nt;
-	const char *orcpt = nt->rc.orcpt;
+	char value[sizeof(r->diags.rc.orcpt) + 10];
+	const struct diags *diags = &r->diags;
+	const char *orcpt = diags->rc.orcpt;
 	size_t n;
 
 	putc('\n', f);
-	if (is_typed(orcpt)) {
+	if (has_type(orcpt)) {
 		n = strcspn(orcpt, ";") + 1;
 		text_fmt(value, sizeof(value), "%.*s ", (int)n, orcpt);
 		xtext_read(orcpt + n, strlen(orcpt + n), value + n + 1,
 		    sizeof(value) - n - 1);
 		put_field(f, "Original-Recipient", value);
 	}
-	put_address(f, "Final-Recipient", nt->rc.user);
+	put_address(f, "Final-Recipient", diags->rc.user);
 	fprintf(f, "Action: %s\n", actions[it->action].word);
 	put_status(f, r, it);
-	if (it->action != ACTION_DELAYED && is_typed(nt->field[4]))
-		put_field(f, "Remote-MTA", nt->field[4]);
+	if (it->action != ACTION_DELAYED && has_type(diags->field[4]))
+		put_field(f, "Remote-MTA", diags->field[4]);
 	put_diagnostic(f, r, it);
-	if (it->action == ACTION_DELAYED && *nt->field[4] != '\0')
-		put_date(f, "Will-Retry-Until", (long)num_of(nt->field[4],
+	if (it->action == ACTION_DELAYED && *diags->field[4] != '\0')
+		put_date(f, "Will-Retry-Until", (long)num_of(diags->field[4],
 		    NULL));
-	else if (it->action != ACTION_DELAYED && nt->when >= SANE_WALL)
-		put_date(f, "Last-Attempt-Date", nt->when);
+	else if (it->action != ACTION_DELAYED && diags->when >= SANE_WALL)
+		put_date(f, "Last-Attempt-Date", diags->when);
 	if (r->nfiles > 1 && r->head.id[0] != '\0')
 		put_field(f, "X-Original-Message-ID", r->head.id);
 }
 
 static int
-put_programs(struct draft *d, struct report *r)
+put_status_part(struct draft *d, struct report *r)
 {
 	char value[300];
 	FILE *f = d->post.f;
 	unsigned i;
 
-	begin_part(d, "message/delivery-status", 0);
+	put_part_header(d, "message/delivery-status", 0);
 	if (report_open_file(r, 0) < 0)
 		return -1;
 	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
@@ -888,30 +906,30 @@ put_programs(struct draft *d, struct report *r)
 	for (i = 0; i < r->n; i++) {
 		if (is_stale(r, i))
 			continue;
-		if (recall(r, &r->items[i]) < 0)
+		if (read_item(r, &r->items[i]) < 0)
 			return -1;
 		put_recipient(f, r, &r->items[i]);
 	}
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------- */
+/* ---- the DSN --------------------------------------------------------- */
 
 static int
-put_message(struct draft *d, struct report *r)
+put_message_part(struct draft *d, struct report *r)
 {
 	struct copy c;
 
 	if (r->nfiles > 1)
 		return 0;
-	begin_part(d, d->less == NULL ? "message/rfc822" :
+	put_part_header(d, d->no_body == NULL ? "message/rfc822" :
 	    "text/rfc822-headers", d->eight);
-	start_copy(&c, d->post.f, d->head);
+	copy_start(&c, d->post.f, d->head);
 	c.fold = d->fold;
 	if (report_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
-	c.most = r->most;	/* the file may have grown since measure */
-	if (d->less == NULL) {
+	c.most = r->most;	/* a file that has grown is cut */
+	if (d->no_body == NULL) {
 		putc('\n', d->post.f);
 		if (copy_body(&c, r) < 0)
 			return -1;
@@ -922,17 +940,17 @@ put_message(struct draft *d, struct report *r)
 }
 
 static int
-put_all(struct draft *d, struct report *r)
+put_dsn(struct draft *d, struct report *r)
 {
-	if (survey(d, r) < 0 || measure(d, r) < 0)
+	if (count_items(d, r) < 0 || measure_copies(d, r) < 0)
 		return -1;
 	put_envelope(d, r->sender);
 	put_header(d, r);
-	if (put_people(d, r) < 0 || put_programs(d, r) < 0 ||
-	    put_message(d, r) < 0)
+	if (put_text_part(d, r) < 0 || put_status_part(d, r) < 0 ||
+	    put_message_part(d, r) < 0)
 		return -1;
 	fprintf(d->post.f, "\n--%s--\n", d->boundary);
-	return diag_error(&r->nt) != 0 ? -1 : 0;
+	return diag_error(&r->diags) != 0 ? -1 : 0;
 }
 
 FILE *
@@ -940,7 +958,7 @@ report_open_form(const struct report *r, const char *form)
 {
 	FILE *f = form_open(r->forms, form);
 
-	/* a kind of error may be no name of a form */
+	/* errormail takes the name from mail: it need not be that of a form */
 	if (f == NULL && errno != ENOENT &&
 	    !(errno == EINVAL && form == r->form))
 		lib_note("form %s/%s: %s", r->forms, form, strerror(errno));
@@ -961,8 +979,8 @@ report_write(struct report *r, struct post *p)
 	d.form = report_open_form(r, r->form != NULL ? r->form :
 	    r->items[0].action == ACTION_DELAYED ? "delay" : "delivery");
 	r->has_form = d.form != NULL;
-	errno = EIO;		/* for a failure that sets none */
-	bad = put_all(&d, r);
+	errno = EIO;		/* a reason for failures without an errno */
+	bad = put_dsn(&d, r);
 	err = errno;
 	if (d.form != NULL)
 		fclose(d.form);
