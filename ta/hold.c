@@ -37,10 +37,10 @@
  * When the condition holds, the router gets the message again: a file with the
  * same sender, this recipient, its DSN parameters, the header and the body
  * appears in router/.  It is written, synced, and renamed to its inode number
- * (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that
- * root's is never lent to it.  Then the recipient is reported as delivered
- * without a DSN (ok3), as the new message has the DSN parameters.  A crash
- * between the two gives a second copy, never none.
+ * (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that no
+ * message gets the privilege of root.  Then the recipient is reported as
+ * delivered without a DSN (ok3), as the new message has the DSN parameters.  A
+ * crash between rename and report gives a second copy, never none.
  *
  * This agent delivers nothing and does not change the old message.  The retries
  * of the clause decide how often a condition is checked.
@@ -58,20 +58,20 @@
 #include <pwd.h>
 #endif
 
-#define IO_PAUSE	300	/* seconds until the router reads again */
+#define IO_PAUSE	"5m"	/* age of mail whose files are read again */
 #define SCRIPT_LIMIT	60	/* seconds for a program */
 #define LOOKUP_LIMIT	120	/* seconds for name servers */
-#define FOUND		0	/* exit codes of who asks them */
-#define MISSING		1
 
-static const char *scripts;
-static const struct lib_job *job;	/* the current one */
+static const char *scripts;		/* directory of the programs */
+static const struct lib_job *job;	/* the current job */
 
+/* A verdict with the memory of its text.  All zero: the condition holds. */
 struct verdict {
 	int	code;
-	const char *status;	/* NULL: fulfilled */
+	const char *status;
 	char	text[400];
-	long	delay;		/* seconds until it can be fulfilled, or 0 */
+	long	delay;		/* seconds until the condition holds, 0: not
+				 * known */
 };
 
 /* ---- as nobody ------------------------------------------------------- */
@@ -90,64 +90,54 @@ become_nobody(void *arg)
 }
 
 #ifndef NO_TCP
-/* The child's whole life: is the answer one that we wait for? */
-static void
-ask_as_nobody(int (*ask)(const char *, int), const char *name, int kind)
-{
-	signal(SIGTERM, SIG_DFL);	/* the agent's is to go on */
-	if (fd_null() < 0)
-		_exit(X_OSERR);
-	fd_close_from(3);
-	if (become_nobody(NULL) < 0)
-		_exit(X_NOPERM);
-	_exit(ask(name, kind) ? FOUND : MISSING);
-}
-
-/* Asks name servers in a process of its own, as the C library reads the answers
- * of strangers: 1 or 0, as ask says; -1 when it died, or took too long. */
+/* Asks name servers in a child, as the C library reads the answers of
+ * strangers.  Returns 1 if ask returns 1 in time. */
 static int
-look_up(int (*ask)(const char *, int), const char *name, int kind)
+is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 {
 	int status;
 	pid_t pid;
 
-	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	pid = fork();
-	if (pid == 0)
-		ask_as_nobody(ask, name, kind);
+	if (pid == 0) {
+		signal(SIGTERM, SIG_DFL);	/* the agent's handler stays */
+		if (fd_null() < 0)
+			_exit(X_OSERR);
+		fd_close_from(3);
+		_exit(become_nobody(NULL) == 0 && ask(name, kind) ? 0 :
+		    X_TEMPFAIL);
+	}
 	if (pid < 0)
-		return -1;
+		return 0;
 	clock_read();
 	status = child_wait(pid, now.mono + LOOKUP_LIMIT);
-	if (status == -1 || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status) == FOUND ? 1 :
-	    WEXITSTATUS(status) == MISSING ? 0 : -1;
+	return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 #endif
 
 /* ---- the conditions -------------------------------------------------- */
 
+/* Defers the recipient, as the condition does not hold. */
 static void
-unfulfilled(struct verdict *v, const char *status, const char *what,
-    const char *arg)
+defer(struct verdict *v, const char *status, const char *what, const char *arg)
 {
 	v->code = X_TEMPFAIL;
 	v->status = status;
 	text_fmt(v->text, sizeof(v->text), what, arg);
 }
 
-/* The condition can never hold. */
+/* Fails the recipient, as the condition can never hold. */
 static void
 refuse(struct verdict *v, const char *what, const char *arg)
 {
-	unfulfilled(v, "5.3.5", what, arg);
+	defer(v, "5.3.5", what, arg);
 	v->code = X_UNAVAILABLE;
 }
 
-/* The condition holds in so many seconds. */
+/* Defers the recipient for so many seconds, unless none are left. */
 static void
-wait_for(struct verdict *v, double left)
+defer_for(struct verdict *v, double left)
 {
 	char span[40];
 	struct text t;
@@ -157,7 +147,7 @@ wait_for(struct verdict *v, double left)
 	v->delay = left < (double)LONG_MAX ? (long)left : LONG_MAX;
 	text_init(&t, span, sizeof(span));
 	span_add(&t, v->delay, 2);
-	unfulfilled(v, "4.4.7", "its time comes in %s", span);
+	defer(v, "4.4.7", "its time comes in %s", span);
 }
 
 static void
@@ -171,34 +161,26 @@ check_time(struct verdict *v, const char *arg)
 	if (end == arg || *end != '\0')
 		refuse(v, "\"%s\" is no time", arg);
 	else
-		wait_for(v, then - difftime(time(NULL), (time_t)0));
-}
-
-/* Does the message have this age? */
-static void
-wait_age(struct verdict *v, long span)
-{
-	double age = difftime(time(NULL), job->arrived);
-
-	wait_for(v, (double)span - (age > 0 ? age : 0));
+		defer_for(v, then - difftime(time(NULL), (time_t)0));
 }
 
 static void
 check_age(struct verdict *v, const char *arg)
 {
+	double age = difftime(time(NULL), job->arrived);
 	long span;
 
 	if (span_parse(arg, &span) < 0)
 		refuse(v, "\"%s\" is no span of time", arg);
 	else
-		wait_age(v, span);
+		defer_for(v, (double)span - (age > 0 ? age : 0));
 }
 
 static void
 check_io(struct verdict *v, const char *arg)
 {
 	(void)arg;
-	wait_age(v, IO_PAUSE);
+	check_age(v, IO_PAUSE);
 }
 
 #ifndef NO_TCP
@@ -232,11 +214,11 @@ check_ns(struct verdict *v, const char *arg)
 	if (slash == NULL || slash == arg || record[i].word == NULL ||
 	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
 		refuse(v, "\"%s\" is no name and type of a record", arg);
-	else if (look_up(is_answered, name, record[i].kind) != 1)
-		unfulfilled(v, "4.4.3", "no name server answers for %s", name);
+	else if (!is_true_in_child(is_answered, name, record[i].kind))
+		defer(v, "4.4.3", "no name server answers for %s", name);
 }
 
-/* In the child, whose end frees the list. */
+/* The list is not freed: a child calls this function, and exits. */
 static int
 has_address(const char *name, int kind)
 {
@@ -258,8 +240,8 @@ check_up(struct verdict *v, const char *arg)
 {
 	if (*arg == '\0')
 		refuse(v, "\"%s\" is no name of a host", arg);
-	else if (look_up(has_address, arg, 0) != 1)
-		unfulfilled(v, "4.4.3", "%s has no address yet", arg);
+	else if (!is_true_in_child(has_address, arg, 0))
+		defer(v, "4.4.3", "%s has no address yet", arg);
 }
 #endif
 
@@ -286,12 +268,12 @@ run_script(struct verdict *v, char *name, char *arg)
 		if (errno == ENOENT && !run.uncopied)
 			refuse(v, "there is no script %s here", name);
 		else
-			unfulfilled(v, "4.3.0", "the script cannot be run: %s",
+			defer(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
 		run_verdict(&run, RUN_USERS, "4.3.0", &end, text,
 		    sizeof(text));
-		unfulfilled(v, "4.3.0", "%s", end.text);
+		defer(v, "4.3.0", "%s", end.text);
 	}
 }
 
@@ -313,7 +295,7 @@ check_script(struct verdict *v, const char *arg)
 		run_script(v, name, slash);
 }
 
-/* An unknown user fulfils the condition; the router reports him. */
+/* For an unknown user the condition holds, so that the router reports him. */
 static void
 check_home(struct verdict *v, const char *arg)
 {
@@ -323,10 +305,10 @@ check_home(struct verdict *v, const char *arg)
 
 	pw = user_find(arg, 0);
 	if (pw == NULL && errno != 0)
-		unfulfilled(v, "4.3.0", "users cannot be looked up now", "");
+		defer(v, "4.3.0", "users cannot be looked up now", "");
 	else if (pw != NULL && pw->pw_dir[0] != '\0' &&
 	    (stat(pw->pw_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
-		unfulfilled(v, "4.2.0", "the home directory of %s is not there",
+		defer(v, "4.2.0", "the home directory of %s is not there",
 		    arg);
 #else
 	(void)v;
@@ -351,7 +333,7 @@ static const struct {
 };
 
 static void
-check(struct verdict *v, const char *host)
+check_condition(struct verdict *v, const char *host)
 {
 	const char *colon = strchr(host, ':');
 	char word[20];
@@ -370,7 +352,7 @@ check(struct verdict *v, const char *host)
 /* ---- back to the router ---------------------------------------------- */
 
 static int
-put(void *file, const char *s, size_t n)
+put_file(void *file, const char *s, size_t n)
 {
 	return fwrite(s, 1, n, file) == n ? 0 : -1;
 }
@@ -392,11 +374,11 @@ write_envelope(FILE *f, const struct lib_rcpt *r)
 	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
 }
 
-/* Gives the file to the recipient's privilege, or to nobody if that is missing,
- * negative or no uid, as the file would remain root's.  Its group remains
- * root's: submit -q sees by that who wrote it.  0, or -1 with errno. */
+/* Gives a file of root to the uid priv, or to nobody if priv is no uid: 0, or
+ * -1 with errno.  The group remains that of root; submit -q sees by the group
+ * that root has written the file. */
 static int
-give_away(int fd, long priv)
+set_owner(int fd, long priv)
 {
 	uid_t uid = (uid_t)priv;
 	gid_t gid;
@@ -409,7 +391,7 @@ give_away(int fd, long priv)
 	return fchown(fd, uid, (gid_t)0);
 }
 
-/* 0, or -1 with errno and nothing left behind. */
+/* Sends the message to the router: 0, or -1 with errno and no file left. */
 static int
 resubmit(const struct lib_rcpt *r)
 {
@@ -417,10 +399,10 @@ resubmit(const struct lib_rcpt *r)
 
 	if (post_open(&p, "..", "hold") < 0)
 		return -1;
-	errno = EIO;	/* for the unlikely: a failure that sets none */
-	if (give_away(fileno(p.f), r->priv) < 0 ||
+	errno = EIO;	/* a reason for failures without an errno */
+	if (set_owner(fileno(p.f), r->priv) < 0 ||
 	    write_envelope(p.f, r) < 0 ||
-	    lib_message(job, r, put, p.f) < 0) {
+	    lib_message(job, r, put_file, p.f) < 0) {
 		post_remove(&p);
 		return -1;
 	}
@@ -439,20 +421,20 @@ usage(void)
 static void
 work(struct lib_job *j)
 {
-	const char *checked = NULL;
-	struct verdict answer, v;
+	const char *host = NULL;	/* the last condition */
+	struct verdict checked, v;	/* its verdict; that of a recipient */
 	struct lib_rcpt *r;
 
 	job = j;
 	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
-		if (checked == NULL || strcmp(checked, r->host) != 0) {
-			memset(&answer, 0, sizeof(answer));
-			check(&answer, r->host);
-			checked = r->host;
+		if (host == NULL || strcmp(host, r->host) != 0) {
+			memset(&checked, 0, sizeof(checked));
+			check_condition(&checked, r->host);
+			host = r->host;
 		}
-		v = answer;
+		v = checked;
 		if (v.code == 0 && resubmit(r) < 0)
-			unfulfilled(&v, "4.3.0", "its time has come, but the "
+			defer(&v, "4.3.0", "its time has come, but the "
 			    "router cannot be given it: %s", strerror(errno));
 		lib_report(j, r, v.code, v.status, v.text, v.delay);
 	}

@@ -7,8 +7,8 @@
  * The file is in TMPDIR, else in /tmp, and is as large as the message.
  *
  * Standard output and error of the program go into one pipe; the beginning of
- * that is kept, as one line.  The program runs in a session of its own, without
- * a terminal, with default signals and no other descriptor.
+ * this output is kept, as one line.  The program runs in a session of its own,
+ * without a terminal, with default signals and no other descriptor.
  *
  * At the end of its time its process group gets SIGTERM and some seconds later
  * SIGKILL.  A program that is stopped is killed at once, since its user could
@@ -28,26 +28,29 @@
 
 #define READ_SIZE	4096	/* bytes read at once from the program */
 #define KILL_DELAY	5.0	/* seconds from SIGTERM to SIGKILL */
-#define NAP_LEAST	0.01	/* seconds between checks of the process, */
-#define NAP_MOST	0.5	/* when nothing else wakes us */
-#define SLOW		2	/* seconds until mailq is to know of it */
-#define LAST_READS	100	/* reads at most from what it left behind */
+#define NAP_LEAST	0.01	/* seconds between two checks of the process, */
+#define NAP_MOST	0.5	/* at least and at most */
+#define SLOW		2	/* seconds until mailq shows the program */
+#define LAST_READS	100	/* reads from the pipe after the end */
 
-/* One run in progress. */
-struct job {
+/* process: the program while it runs. */
+struct process {
 	struct run *run;
 	pid_t	pid;
-	FILE	*copy;		/* the message, with no name */
-	int	copied;		/* errno of its first failed write, or 0 */
-	int	out;		/* our end of the pipe it writes to, -1:
+	FILE	*copy;		/* the message, in a file without a name */
+	int	copy_error;	/* errno of a failed write to copy, or 0 */
+	int	out;		/* our end of the pipe for the output, -1:
 				 * closed */
-	int	ended;		/* wait has returned its end */
-	int	status;		/* of the end, as of wait */
-	int	lost;		/* errno of a wait that failed, or 0 */
-	int	terminated, killed;	/* the signals that were sent to it */
-	double	until;		/* when its time is over */
-	double	nap;		/* how long to sleep at most */
-	struct text text;	/* over run->output */
+	int	ended;		/* the process has ended, or cannot be waited
+				 * for */
+	int	status;		/* status of waitpid */
+	int	wait_error;	/* errno of waitpid, or 0 */
+	int	terminated;	/* SIGTERM was sent */
+	int	killed;		/* SIGKILL was sent */
+	double	until;		/* mono; the next signal is sent then, 0: never
+				 */
+	double	nap;		/* seconds until the next check */
+	struct text text;	/* the output, in run->output */
 };
 
 /* ---- the message ----------------------------------------------------- */
@@ -61,52 +64,54 @@ run_tmp(void)
 }
 
 static int
-put(void *job, const char *s, size_t n)
+put_copy(void *process, const char *s, size_t n)
 {
-	struct job *j = job;
+	struct process *p = process;
 
-	errno = EIO;	/* for the unlikely: a failure that sets none */
-	if (j->copied == 0 && fwrite(s, 1, n, j->copy) != n)
-		j->copied = errno;
-	return j->copied == 0 ? 0 : -1;
+	errno = EIO;	/* a reason for failures without an errno */
+	if (p->copy_error == 0 && fwrite(s, 1, n, p->copy) != n)
+		p->copy_error = errno;
+	return p->copy_error == 0 ? 0 : -1;
 }
 
-/* Writes the message into a file of its own: 0, or -1 with errno. */
+/* Makes the copy of the message: 0, or -1 with errno. */
 static int
-copy(struct job *j)
+make_copy(struct process *p)
 {
 	char path[1000];
 	int fd = post_make(path, sizeof(path), run_tmp(), "run");
 
-	j->run->uncopied = 1;
+	p->run->uncopied = 1;
 	if (fd < 0)
 		return -1;
 	unlink(path);
-	if (fd_cloexec(fd) < 0 || (j->copy = fdopen(fd, "w+")) == NULL) {
+	if (fd_cloexec(fd) < 0 || (p->copy = fdopen(fd, "w+")) == NULL) {
 		close(fd);
 		return -1;
 	}
-	if (j->run->message != NULL &&
-	    j->run->message(j->run->arg, put, j) < 0 && j->copied == 0) {
-		j->run->uncopied = 0;
+	if (p->run->message != NULL &&
+	    p->run->message(p->run->arg, put_copy, p) < 0 &&
+	    p->copy_error == 0) {
+		p->run->uncopied = 0;
 		errno = EIO;
 		return -1;
 	}
-	errno = j->copied;
-	if (j->copied != 0 || fflush(j->copy) != 0 ||
-	    lseek(fileno(j->copy), 0, SEEK_SET) < 0)
+	errno = p->copy_error;
+	if (p->copy_error != 0 || fflush(p->copy) != 0 ||
+	    lseek(fileno(p->copy), 0, SEEK_SET) < 0)
 		return -1;
-	j->run->uncopied = 0;
+	p->run->uncopied = 0;
 	return 0;
 }
 
-/* ---- its output ------------------------------------------------------ */
+/* ---- the output ------------------------------------------------------ */
 
-/* Blanks and ends of lines are one blank; the rest is printable. */
+/* Adds printable bytes, one blank for blanks and ends of lines in a row, and a
+ * question mark for any other byte. */
 static void
-add_output(struct job *j, const char *s, size_t n)
+add_output(struct process *p, const char *s, size_t n)
 {
-	struct text *t = &j->text;
+	struct text *t = &p->text;
 	int c;
 
 	for (; n > 0 && !t->cut; s++, n--) {
@@ -120,118 +125,99 @@ add_output(struct job *j, const char *s, size_t n)
 	}
 }
 
-static void
-end_output(struct job *j)
-{
-	struct text *t = &j->text;
-
-	if (t->cut)
-		memcpy(t->s + t->len - 3, "...", 3);
-	while (t->len > 0 && t->s[t->len - 1] == ' ')
-		t->s[--t->len] = '\0';
-}
-
-/* One read: 1, or 0 when there is nothing now or nothing more. */
+/* Reads once from the pipe.  Returns 1 if there was output. */
 static int
-read_output(struct job *j)
+read_output(struct process *p)
 {
 	char buf[READ_SIZE];
-	long n = (long)read(j->out, buf, sizeof(buf));
+	long n = (long)read(p->out, buf, sizeof(buf));
 
 	if (n > 0) {
-		add_output(j, buf, (size_t)n);
+		add_output(p, buf, (size_t)n);
 		return 1;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		close(j->out);
-		j->out = -1;
-		j->nap = NAP_LEAST;	/* it is about to end */
+		close(p->out);
+		p->out = -1;
+		p->nap = NAP_LEAST;	/* the program is about to end */
 	}
 	return 0;
 }
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* Has it ended?  One that is stopped soon will have. */
+/* Sets ended if the process has ended; kills a stopped process. */
 static void
-check_end(struct job *j)
+check_end(struct process *p)
 {
-	pid_t p;
+	pid_t pid;
 
-	if (j->ended)
+	if (p->ended)
 		return;
-	p = waitpid(j->pid, &j->status, WNOHANG | WUNTRACED);
-	if (p < 0 && errno != EINTR)
-		j->lost = errno;
-	if (p == j->pid && WIFSTOPPED(j->status)) {
-		j->run->stopped = j->killed = 1;
-		j->nap = NAP_LEAST;
-		kill(j->pid, SIGKILL);	/* it may lead no group yet */
-		kill(-j->pid, SIGKILL);
+	pid = waitpid(p->pid, &p->status, WNOHANG | WUNTRACED);
+	if (pid < 0 && errno != EINTR)
+		p->wait_error = errno;
+	if (pid == p->pid && WIFSTOPPED(p->status)) {
+		p->run->stopped = p->killed = 1;
+		p->nap = NAP_LEAST;
+		kill(p->pid, SIGKILL);	/* there may be no group yet */
+		kill(-p->pid, SIGKILL);
 		return;
 	}
-	j->ended = p == j->pid || j->lost != 0;
+	p->ended = pid == p->pid || p->wait_error != 0;
 }
 
-/* Its time is over, or the time it had to end by itself. */
+/* Sends SIGTERM, and later SIGKILL, when the time of the process is over. */
 static void
-check_time(struct job *j)
+kill_if_late(struct process *p)
 {
 	int sig;
 
 	clock_read();
-	if (j->ended || j->killed || j->until == 0 || now.mono < j->until)
+	if (p->ended || p->killed || p->until == 0 || now.mono < p->until)
 		return;
-	j->run->late = 1;
-	j->killed = j->terminated;
-	j->terminated = 1;
-	sig = j->killed ? SIGKILL : SIGTERM;
-	if (kill(-j->pid, sig) < 0)	/* it may lead no group yet */
-		kill(j->pid, sig);
-	j->until = now.mono + KILL_DELAY;
-	j->nap = NAP_LEAST;
+	p->run->late = 1;
+	p->killed = p->terminated;
+	p->terminated = 1;
+	sig = p->killed ? SIGKILL : SIGTERM;
+	if (kill(-p->pid, sig) < 0)	/* there may be no group yet */
+		kill(p->pid, sig);
+	p->until = now.mono + KILL_DELAY;
+	p->nap = NAP_LEAST;
 }
 
-/* Sleeps until it writes something, but not long; then checks it. */
-static void
-step(struct job *j)
-{
-	int n = fd_wait(j->out, 0, j->nap);
-
-	if (n == 0)
-		j->nap = j->nap < NAP_MOST / 2 ? 2 * j->nap : NAP_MOST;
-	if (n > 0)
-		read_output(j);
-	check_end(j);
-	check_time(j);
-}
-
-/* Lets it end: 0, or -1 with errno. */
+/* Reads output until the process ends: 0, or -1 with errno. */
 static int
-wait_end(struct job *j)
+wait_for_end(struct process *p)
 {
 	double begun = now.mono;
-	int i, shown = 0;
+	int i, n, shown = 0;
 
-	j->nap = NAP_LEAST;
-	for (check_end(j); !j->ended; ) {
-		step(j);
-		if (!shown && !j->ended && now.mono - begun >= SLOW) {
-			lib_show_step("running %s", j->run->path);
+	p->nap = NAP_LEAST;
+	for (check_end(p); !p->ended; ) {
+		n = fd_wait(p->out, 0, p->nap);
+		if (n == 0)
+			p->nap = p->nap < NAP_MOST / 2 ? 2 * p->nap : NAP_MOST;
+		if (n > 0)
+			read_output(p);
+		check_end(p);
+		kill_if_late(p);
+		if (!shown && !p->ended && now.mono - begun >= SLOW) {
+			lib_show_step("running %s", p->run->path);
 			shown = 1;
 		}
 	}
-	for (i = 0; i < LAST_READS && j->out >= 0 && read_output(j); i++)
+	for (i = 0; i < LAST_READS && p->out >= 0 && read_output(p); i++)
 		;
-	errno = j->lost;
-	return j->lost != 0 ? -1 : 0;
+	errno = p->wait_error;
+	return p->wait_error != 0 ? -1 : 0;
 }
 
-/* ---- starting it ----------------------------------------------------- */
+/* ---- the start ------------------------------------------------------- */
 
-/* The child, until it executes the program; errors go to 3. */
+/* Executes the program in the child, or writes the errno to report. */
 static void
-become_program(const struct run *r, int in, int out, int report)
+exec_program(const struct run *r, int in, int out, int report)
 {
 	sigset_t none;
 	int sig, err;
@@ -249,7 +235,7 @@ become_program(const struct run *r, int in, int out, int report)
 	    (report == 3 || dup2(report, 3) == 3) && fd_cloexec(3) == 0) {
 		fd_close_from(4);
 		report = 3;
-		errno = EPERM;	/* for a become that says nothing */
+		errno = EPERM;	/* a reason for a become without an errno */
 		if (r->become == NULL || r->become(r->arg) == 0)
 			execve(r->path, r->argv, r->envp);
 	}
@@ -258,18 +244,18 @@ become_program(const struct run *r, int in, int out, int report)
 	_exit(X_OSFILE);
 }
 
-/* Waits until the program is executed: 0, or errno.  Before the exec the child
- * may hang, for example in a home directory that does not answer, or be stopped
- * by its user; then it is killed like a program. */
+/* Waits until the program is executed.  Returns 0, or the errno of the child.
+ * Before the exec the child may hang, for example in a home directory that does
+ * not answer, or be stopped by its user; then it is killed like a program. */
 static int
-exec_error(struct job *j, int report)
+exec_error(struct process *p, int report)
 {
 	int err = 0;
 	long n;
 
 	do {
-		check_end(j);
-		check_time(j);
+		check_end(p);
+		kill_if_late(p);
 	} while (fd_wait(report, 0, 0.1) <= 0);
 	do
 		n = (long)read(report, &err, sizeof(err));
@@ -277,24 +263,24 @@ exec_error(struct job *j, int report)
 	return n == (long)sizeof(err) ? err : 0;
 }
 
-/* Starts it: 0, or -1 with errno. */
+/* Starts the process: 0, or -1 with errno. */
 static int
-start(struct job *j)
+start_process(struct process *p)
 {
 	int fd[4], err;
 
 	if (pipes_make(fd, 2) < 0)
 		return -1;
-	j->pid = fd_nonblock(fd[0]) < 0 ? -1 : fork();
-	if (j->pid == 0)
-		become_program(j->run, fileno(j->copy), fd[1], fd[3]);
-	err = j->pid < 0 ? errno : 0;
-	j->out = fd[0];
+	p->pid = fd_nonblock(fd[0]) < 0 ? -1 : fork();
+	if (p->pid == 0)
+		exec_program(p->run, fileno(p->copy), fd[1], fd[3]);
+	err = p->pid < 0 ? errno : 0;
+	p->out = fd[0];
 	fd[0] = -1;
 	close(fd[3]);
 	fd[3] = -1;
-	if (err == 0 && (err = exec_error(j, fd[2])) != 0 && !j->ended)
-		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+	if (err == 0 && (err = exec_error(p, fd[2])) != 0 && !p->ended)
+		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	pipes_close(fd, 2);
 	errno = err;
@@ -306,42 +292,45 @@ start(struct job *j)
 int
 run_program(struct run *r)
 {
-	struct job j;
-	int ended, err;
+	struct process p;
+	struct text *t = &p.text;
+	int bad, err;
 
-	memset(&j, 0, sizeof(j));
-	j.run = r;
-	j.out = -1;
-	j.nap = NAP_LEAST;
-	text_init(&j.text, r->output, sizeof(r->output));
+	memset(&p, 0, sizeof(p));
+	p.run = r;
+	p.out = -1;
+	p.nap = NAP_LEAST;
+	text_init(t, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = r->stopped = 0;
-	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
-	ended = copy(&j);
+	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
+	bad = make_copy(&p);
 	clock_read();
 	if (r->limit > 0)
-		j.until = now.mono + (double)r->limit;
-	if (ended == 0)
-		ended = start(&j);
-	if (ended == 0)
-		ended = wait_end(&j);
+		p.until = now.mono + (double)r->limit;
+	if (bad == 0)
+		bad = start_process(&p);
+	if (bad == 0)
+		bad = wait_for_end(&p);
 	err = errno;
-	if (j.copy != NULL)
-		fclose(j.copy);
-	if (j.out >= 0)
-		close(j.out);
-	end_output(&j);
-	if (WIFEXITED(j.status))
-		r->exit = WEXITSTATUS(j.status);
-	else if (WIFSIGNALED(j.status))
-		r->signal = WTERMSIG(j.status);
+	if (p.copy != NULL)
+		fclose(p.copy);
+	if (p.out >= 0)
+		close(p.out);
+	if (t->cut)
+		memcpy(t->s + t->len - 3, "...", 3);
+	while (t->len > 0 && t->s[t->len - 1] == ' ')
+		t->s[--t->len] = '\0';
+	if (WIFEXITED(p.status))
+		r->exit = WEXITSTATUS(p.status);
+	else if (WIFSIGNALED(p.status))
+		r->signal = WTERMSIG(p.status);
 	errno = err;
-	return ended;
+	return bad;
 }
 
-/* sysexits from X_USAGE on: their names, and the status of a message when a
- * program of a user ends so, a mailer, a mailer whose failures may be its own
- * trouble (NULL: as any mailer). */
+/* The codes of sysexits from X_USAGE on, each with its name and the status for
+ * each kind of program.  NULL: RUN_UNSURE has the status of RUN_MAILER. */
 static const struct {
 	const char *name, *status[RUN_KINDS];
 } ends[] = {
@@ -362,61 +351,41 @@ static const struct {
 	{ "configuration error", { "4.3.5", "4.3.5", NULL } }
 };
 
-static int
-is_known(int code)
-{
-	return code >= X_USAGE && code <= X_CONFIG;
-}
-
-/* The status of a message whose program ended so by itself. */
-static const char *
-status_of(int code, enum run_kind kind, const char *unknown)
-{
-	const char *const *status;
-
-	if (code == 0)
-		return "2.0.0";
-	if (!is_known(code))
-		return unknown;
-	status = ends[code - X_USAGE].status;
-	return status[kind] != NULL ? status[kind] : status[RUN_MAILER];
-}
-
-static void
-add_end(struct text *t, const struct run *r)
-{
-	if (r->late)
-		text_add(t, "[took longer than ");
-	if (r->late)
-		span_add(t, r->limit, 2);
-	else if (r->stopped)
-		text_add(t, "[stopped");
-	else if (r->signal != 0)
-		text_add(t, "[killed by signal %d", r->signal);
-	else
-		text_add(t, "[exit %d", r->exit);
-	if (!r->late && is_known(r->exit))
-		text_add(t, ": %s", ends[r->exit - X_USAGE].name);
-	text_add(t, "]");
-}
-
 void
 run_verdict(const struct run *r, enum run_kind kind, const char *unknown,
     struct lib_verdict *v, char *buf, size_t size)
 {
+	const char *name = NULL;	/* of the exit code */
 	char end[80];
 	struct text t;
 
 	memset(v, 0, sizeof(*v));
-	v->status = r->late || r->exit < 0 ? "4.3.0" :
-	    status_of(r->exit, kind, unknown);
+	v->status = r->exit == 0 ? "2.0.0" : unknown;
+	if (r->exit >= X_USAGE && r->exit <= X_CONFIG) {
+		name = ends[r->exit - X_USAGE].name;
+		v->status = ends[r->exit - X_USAGE].status[kind];
+		if (v->status == NULL)
+			v->status = ends[r->exit - X_USAGE].status[RUN_MAILER];
+	}
+	if (r->late || r->exit < 0)
+		v->status = "4.3.0";
 	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
 	    X_UNAVAILABLE : X_TEMPFAIL;
 	text_init(&t, end, sizeof(end));
-	if (v->code != 0)
-		add_end(&t, r);
-	else if (r->output[0] == '\0')
-		text_add(&t, "Ok");
+	if (v->code == 0) {
+		text_add(&t, "%s", r->output[0] == '\0' ? "Ok" : "");
+	} else if (r->late) {
+		text_add(&t, "[took longer than ");
+		span_add(&t, r->limit, 2);
+		text_add(&t, "]");
+	} else if (r->stopped) {
+		text_add(&t, "[stopped]");
+	} else if (r->signal != 0) {
+		text_add(&t, "[killed by signal %d]", r->signal);
+	} else {
+		text_add(&t, "[exit %d%s%s]", r->exit, name != NULL ? ": " : "",
+		    name != NULL ? name : "");
+	}
 	text_fmt(buf, size, "%.*s%s%s", (int)(size - t.len - 2), r->output,
 	    r->output[0] != '\0' && t.len > 0 ? " " : "", end);
 	v->text = buf;

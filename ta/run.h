@@ -10,20 +10,22 @@
 struct run {
 	const char *path;		/* path of the program */
 	char	*const *argv, *const *envp;	/* ends with NULL */
-	/* Passes the message to put, with out as its first argument, as
-	 * lib_message does; NULL: there is no message. */
+	/* Passes the message to put, whose first argument is out: 0, or -1 if
+	 * put stopped or the message cannot be read.  NULL: the input is
+	 * empty. */
 	int	(*message)(void *arg, int (*put)(void *, const char *, size_t),
 		    void *out);
 	void	*arg;			/* for message and become */
 	int	(*become)(void *arg);	/* changes the user in the child: 0, or
 					 * -1 with errno; NULL: no change */
-	long	limit;		/* seconds until it is killed; 0: no limit */
-	/* how the program ended, set by run_program */
-	int	exit;			/* its exit code, or -1 */
-	int	signal;			/* signal that ended it, or 0 */
+	long	limit;		/* seconds that the program may take; 0: any */
+	/* The end of the program, set by run_program. */
+	int	exit;			/* the exit code, or -1 */
+	int	signal;			/* the signal that ended it, or 0 */
 	int	late;			/* it was killed at the limit */
-	int	stopped;		/* it was stopped, and killed */
-	int	uncopied;		/* run_tmp had no room for a copy */
+	int	stopped;		/* it was killed since it was stopped */
+	int	uncopied;		/* it was not started, as there is no
+					 * copy of the message in run_tmp() */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 };
@@ -35,13 +37,19 @@ int	run_program(struct run *);
 /* Returns the directory for a copy of the message. */
 const char *run_tmp(void);
 
-/* The program of a user; a mailer; a mailer whose failures may be deferrals. */
-enum run_kind { RUN_USERS, RUN_MAILER, RUN_UNSURE, RUN_KINDS };
+enum run_kind {
+	RUN_USERS,	/* the program of a user */
+	RUN_MAILER,
+	RUN_UNSURE,	/* a mailer whose exit codes for a failure can mean
+			 * trouble that passes */
+	RUN_KINDS
+};
 
 /* Sets code, status and text of the verdict from the end of a program, by
  * sysexits.  The text, such as "output [exit 75: temporary failure]", is in the
- * caller's buffer of at least 100 bytes.  An exit code outside sysexits has the
- * status unknown.  After a signal or at the limit the message is deferred. */
+ * caller's buffer of at least 100 bytes.  The argument unknown is the status
+ * for an exit code outside sysexits.  After a signal or at the limit the
+ * message is deferred. */
 void	run_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);
 

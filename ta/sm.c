@@ -34,40 +34,43 @@
 #include "table.h"
 #include "../lib/office.h"
 
-#define MANY		100	/* recipients of one run */
-#define ARGS		(TABLE_WORDS + 2 * MANY)	/* arguments of one */
-#define ARGS_SIZE	32768	/* bytes of them, with their pointers */
-
+#define RCPTS		100	/* recipients of one run */
+#define ARGS		(TABLE_WORDS + 2 * RCPTS)	/* arguments of a run */
+#define ARGS_SIZE	32768	/* bytes of arguments with their pointers */
 
 static struct {
 	const char *mailer, *table;
 	long	limit;		/* seconds for one run, 0: any */
-	int	as_root;	/* -0: the program may be root's */
-	const char *user;	/* -u: whose it is, NULL: ours */
-	uid_t	uid;
+	int	as_root;	/* -0: the program may run as root */
+	const char *user;	/* -u: the program runs as this user, NULL: as
+				 * the agent's user */
+	uid_t	uid;		/* ids of user */
 	gid_t	gid;
 } opt = { NULL, NULL, 600, 0, NULL, 0, 0 };
 
-/* One run: some recipients of a job, alike but for the user. */
+/* One run: recipients of a job with the same sender, host and header. */
 struct batch {
 	struct lib_job *job;
 	const struct mailer *mailer;
-	struct lib_rcpt *rcpt[MANY];
-	int	n;			/* how many of them */
+	struct lib_rcpt *rcpt[RCPTS];
+	int	n;			/* recipients in rcpt */
 	char	*argv[ARGS + 1];
-	char	args[ARGS_SIZE];	/* what argv points into */
-	/* the message on its way */
+	char	args[ARGS_SIZE];	/* memory of argv */
+	/* The message while it is passed on. */
 	int	(*put)(void *, const char *, size_t);
-	void	*out;
-	int	in_body;		/* behind the empty line */
-	int	at;			/* bytes of "From " seen, -1: no */
-	int	last;			/* byte that was put last */
+	void	*out;			/* first argument of put */
+	int	in_body;		/* the header has ended */
+	int	at;			/* bytes of "From " so far at the
+					 * beginning of a line; -1: not at the
+					 * beginning */
+	int	last;			/* the last byte */
 };
 
+/* Returns 1 if the mailer has one of these flags. */
 static int
-has(const struct batch *b, int flag)
+has_flag(const struct batch *b, const char *flags)
 {
-	return strchr(b->mailer->flags, flag) != NULL;
+	return strpbrk(b->mailer->flags, flags) != NULL;
 }
 
 /* ---- the message ----------------------------------------------------- */
@@ -76,7 +79,7 @@ static int
 put_byte(struct batch *b, int c)
 {
 	char two[2];
-	int cr = c == '\n' && b->last != '\r' && has(b, 'R');
+	int cr = c == '\n' && b->last != '\r' && has_flag(b, "R");
 
 	b->last = c;
 	two[0] = '\r';
@@ -93,7 +96,7 @@ put_text(struct batch *b, const char *s)
 	return 0;
 }
 
-/* "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
+/* Puts "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
 static int
 put_separator(struct batch *b)
 {
@@ -109,14 +112,14 @@ put_separator(struct batch *b)
 	for (p = line + 5; (p = strchr(p, ' ')) != NULL; )
 		*p = '_';	/* readers split the line at blanks */
 	text_add(&t, " %.24s", asctime(localtime(&wall)));
-	if (has(b, 'U'))
+	if (has_flag(b, "U"))
 		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
 		    ours);
 	text_add(&t, "\n");
 	return put_text(b, line);
 }
 
-/* What stands before the message in a batch of SMTP commands. */
+/* Puts the SMTP commands before the message. */
 static int
 put_commands(struct batch *b)
 {
@@ -134,8 +137,8 @@ put_commands(struct batch *b)
 	return bad != 0 ? bad : put_text(b, "DATA\n");
 }
 
-/* Bytes of the message, with the flags b, E, R or X in force.  They change
- * nothing in a line behind its beginning, which is passed on as it is. */
+/* Puts a piece of the message as the flags b, E, R and X say.  Only the
+ * beginning and the end of a line can change. */
 static int
 put_changed(void *batch, const char *s, size_t n)
 {
@@ -156,7 +159,7 @@ put_changed(void *batch, const char *s, size_t n)
 			continue;
 		}
 		if (b->at >= 0 && *s == word[b->at] && b->in_body &&
-		    has(b, 'E')) {
+		    has_flag(b, "E")) {
 			if (++b->at < 5)
 				continue;
 			b->at = -1;
@@ -166,7 +169,7 @@ put_changed(void *batch, const char *s, size_t n)
 		}
 		text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0,
 		    word);
-		if (*s == '.' && b->at == 0 && (has(b, 'b') || has(b, 'X')))
+		if (*s == '.' && b->at == 0 && has_flag(b, "bX"))
 			strcpy(held, ".");
 		if (*s == '\n' && b->at == 0)
 			b->in_body = 1;
@@ -187,70 +190,42 @@ put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
 	b->put = put;
 	b->out = out;
 	b->in_body = b->at = b->last = 0;
-	if (has(b, 'b') ? put_commands(b) : !has(b, 'n') && put_separator(b))
+	if (has_flag(b, "b") ? put_commands(b) :
+	    !has_flag(b, "n") && put_separator(b))
 		return -1;
-	if (has(b, 'P') && (put_text(b, "Return-Path: <") != 0 ||
+	if (has_flag(b, "P") && (put_text(b, "Return-Path: <") != 0 ||
 	    put_text(b, b->rcpt[0]->from->address) != 0 ||
 	    put_text(b, ">\n") != 0))
 		return -1;
-	if (!has(b, 'E') && !has(b, 'R') && !has(b, 'b') && !has(b, 'X'))
+	if (!has_flag(b, "ERbX"))
 		return lib_message(b->job, b->rcpt[0], put, out);
 	if (lib_message(b->job, b->rcpt[0], put_changed, b) < 0)
 		return -1;
 	text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0, "From ");
 	if (put_text(b, held) != 0)
 		return -1;
-	return !has(b, 'b') ? 0 : put_text(b, b->last == '\n' ?
+	return !has_flag(b, "b") ? 0 : put_text(b, b->last == '\n' ?
 	    ".\nQUIT\n" : "\n.\nQUIT\n");
 }
 
 /* ---- arguments ------------------------------------------------------- */
 
-/* The user as the program gets it. */
+/* Adds a user as the program gets him: with the flag s without quotes. */
 static void
 add_user(struct text *t, const struct batch *b, const char *u)
 {
 	for (; *u != '\0'; u++) {
-		if (has(b, 's') && *u == '"')
+		if (has_flag(b, "s") && *u == '"')
 			continue;
-		if (has(b, 's') && *u == '\\' && u[1] != '\0')
+		if (has_flag(b, "s") && *u == '\\' && u[1] != '\0')
 			u++;
 		text_put(t, u, 1);
 	}
 }
 
-static void
-add_one(struct text *t, const struct batch *b, int c,
-    const struct lib_rcpt *r)
-{
-	const char *g = r->from->address;
-
-	if (c == 'g')
-		text_add(t, "%s", *g != '\0' ? g :
-		    has(b, 'U') ? "MAILER-DAEMON" : "<>");
-	else if (c == 'h')
-		text_add(t, "%s", r->host);
-	else if (c == 'u')
-		add_user(t, b, r->user);
-	else
-		text_put(t, "$", 1);
-}
-
-static void
-add_word(struct text *t, const struct batch *b, const char *word,
-    const struct lib_rcpt *r)
-{
-	for (; *word != '\0'; word++)
-		if (*word == '$')
-			add_one(t, b, *++word, r);
-		else
-			text_put(t, word, 1);
-	text_put(t, "", 1);
-}
-
-/* Does $c occur in it? */
+/* Returns 1 if the word has the variable $c. */
 static int
-uses(const char *word, int c)
+has_variable(const char *word, int c)
 {
 	while ((word = strchr(word, '$')) != NULL) {
 		if (word[1] == c)
@@ -260,15 +235,30 @@ uses(const char *word, int c)
 	return 0;
 }
 
-/* Adds one argument: 0, or -1 when there is no room. */
+/* Adds the argument that the word makes for a recipient: 0, or -1 if there is
+ * no room. */
 static int
 add_arg(struct batch *b, int *argc, struct text *t, const char *word,
     const struct lib_rcpt *r)
 {
+	const char *g = r->from->address;
+
 	if (*argc == ARGS)
 		return -1;
 	b->argv[(*argc)++] = t->s + t->len;
-	add_word(t, b, word, r);
+	for (; *word != '\0'; word++)
+		if (*word != '$')
+			text_put(t, word, 1);
+		else if (*++word == 'g')
+			text_add(t, "%s", *g != '\0' ? g :
+			    has_flag(b, "U") ? "MAILER-DAEMON" : "<>");
+		else if (*word == 'h')
+			text_add(t, "%s", r->host);
+		else if (*word == 'u')
+			add_user(t, b, r->user);
+		else
+			text_put(t, "$", 1);
+	text_put(t, "", 1);
 	return t->cut || t->len + (size_t)*argc * sizeof(char *) > t->size ?
 	    -1 : 0;
 }
@@ -279,16 +269,17 @@ static int
 make_args(struct batch *b, int n)
 {
 	const struct mailer *m = b->mailer;
-	const char *extra = has(b, 'f') ? "-f" : has(b, 'r') ? "-r" : NULL;
+	const char *extra = has_flag(b, "f") ? "-f" :
+	    has_flag(b, "r") ? "-r" : NULL;
 	int argc = 0, i, j;
 	long room = sysconf(_SC_ARG_MAX);
 	struct text t;
 
-	/* half of it is for the environment and the system's own needs */
+	/* the other half is for the environment and needs of the system */
 	text_init(&t, b->args, room < 0 || room / 2 > ARGS_SIZE ?
 	    ARGS_SIZE : (size_t)room / 2);
 	for (i = 0; i < m->nwords; i++) {
-		for (j = 0; j < (uses(m->words[i], 'u') ? n : 1); j++)
+		for (j = 0; j < (has_variable(m->words[i], 'u') ? n : 1); j++)
 			if (add_arg(b, &argc, &t, m->words[i],
 			    b->rcpt[j]) < 0)
 				return -1;
@@ -303,16 +294,16 @@ make_args(struct batch *b, int n)
 
 /* ---- addresses that cannot be given to a program --------------------- */
 
-/* Does an argument begin with $c, perhaps behind parentheses, which uux
- * removes? */
+/* Returns 1 if an argument begins with $c, perhaps behind parentheses, which
+ * uux removes. */
 static int
-leads(const struct batch *b, int c)
+begins_arg(const struct batch *b, int c)
 {
 	const struct mailer *m = b->mailer;
 	const char *p;
 	int i;
 
-	if (c == 'g' && (has(b, 'f') || has(b, 'r')))
+	if (c == 'g' && has_flag(b, "fr"))
 		return 1;
 	for (i = 1; i < m->nwords; i++) {
 		p = m->words[i] + strspn(m->words[i], "(");
@@ -322,32 +313,31 @@ leads(const struct batch *b, int c)
 	return 0;
 }
 
-/* Is the sender an argument, or a part of one? */
+/* Returns 1 if an argument contains the sender. */
 static int
-gives_sender(const struct batch *b)
+is_sender_in_args(const struct batch *b)
 {
 	int i;
 
 	for (i = 1; i < b->mailer->nwords; i++)
-		if (uses(b->mailer->words[i], 'g'))
+		if (has_variable(b->mailer->words[i], 'g'))
 			return 1;
-	return has(b, 'f') || has(b, 'r');
+	return has_flag(b, "fr");
 }
 
-/* What means something to uux, or to a shell behind it, which may be an old one
- * (^ is its pipe). */
-#define UNFIT	" \t\"'()&;<>|`$\\*?[^"
-
+/* Returns 1 if a byte of the word means something to uux or to a shell behind
+ * uux.  For an old shell ^ is a pipe. */
 static int
-unfit_for_uux(const struct batch *b, const char *word)
+is_bad_for_uux(const struct batch *b, const char *word)
 {
-	return has(b, 'U') && (*word == '#' || *word == '~' ||
-	    word[strcspn(word, UNFIT)] != '\0');
+	return has_flag(b, "U") && (*word == '#' || *word == '~' ||
+	    word[strcspn(word, " \t\"'()&;<>|`$\\*?[^")] != '\0');
 }
 
-/* The status it fails with, or NULL when nothing is wrong. */
+/* Returns NULL if a program can be given the addresses of the recipient, else
+ * the status that says why not. */
 static const char *
-unfit(const struct batch *b, const struct lib_rcpt *r)
+rcpt_error(const struct batch *b, const struct lib_rcpt *r)
 {
 	const char *from = r->from->address;
 	char user[LINE_MAX_];
@@ -355,28 +345,28 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 
 	text_init(&t, user, sizeof(user));
 	add_user(&t, b, r->user);
-	if (user[0] == '\0' || (user[0] == '-' && leads(b, 'u')))
+	if (user[0] == '\0' || (user[0] == '-' && begins_arg(b, 'u')))
 		return "5.1.3";
-	if (has(b, 'b') ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
-	    unfit_for_uux(b, user))
+	if (has_flag(b, "b") ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
+	    is_bad_for_uux(b, user))
 		return "5.1.3";
-	if (has(b, 'b') && from[strcspn(from, "<>\r\n")] != '\0')
+	if (has_flag(b, "b") && from[strcspn(from, "<>\r\n")] != '\0')
 		return "5.1.7";
-	if ((r->host[0] == '-' && leads(b, 'h')) ||
-	    unfit_for_uux(b, r->host) ||
-	    (has(b, 'U') && strchr(r->host, '!') != NULL))
+	if ((r->host[0] == '-' && begins_arg(b, 'h')) ||
+	    is_bad_for_uux(b, r->host) ||
+	    (has_flag(b, "U") && strchr(r->host, '!') != NULL))
 		return "5.1.2";
-	if ((from[0] == '-' && leads(b, 'g')) ||
-	    (gives_sender(b) && unfit_for_uux(b, from)))
+	if ((from[0] == '-' && begins_arg(b, 'g')) ||
+	    (is_sender_in_args(b) && is_bad_for_uux(b, from)))
 		return "5.1.7";
 	return NULL;
 }
 
 /* ---- running --------------------------------------------------------- */
 
-/* The program's environment: nothing of ours but these. */
+/* Makes the environment of the program, which has no other variable. */
 static char **
-environment(void)
+make_environment(void)
 {
 	static const char *const passed[] = {
 		"PATH", "HOME", "TZ", "USER", "LOGNAME"
@@ -405,9 +395,9 @@ environment(void)
 	return env;
 }
 
-/* In the child: no program needs to stand in the spool, or to be us. */
+/* Gives up our directory and our user in the child: 0, or -1 with errno. */
 static int
-leave_spool(void *batch)
+become_user(void *batch)
 {
 	(void)batch;
 	if (chdir("/") < 0)
@@ -428,14 +418,15 @@ run_batch(struct batch *b)
 	memset(&r, 0, sizeof(r));
 	r.path = b->mailer->path;
 	r.argv = b->argv;
-	r.envp = environment();
+	r.envp = make_environment();
 	r.message = put_message;
 	r.arg = b;
-	r.become = leave_spool;
+	r.become = become_user;
 	r.limit = opt.limit;
 	if (run_program(&r) == 0) {
-		run_verdict(&r, has(b, 'T') ? RUN_UNSURE : RUN_MAILER,
-		    has(b, 'B') ? "5.3.0" : "4.3.0", &v, text, sizeof(text));
+		run_verdict(&r, has_flag(b, "T") ? RUN_UNSURE : RUN_MAILER,
+		    has_flag(b, "B") ? "5.3.0" : "4.3.0", &v, text,
+		    sizeof(text));
 		if (v.code == 0)
 			v.action = "relayed";
 	} else if (r.uncopied) {
@@ -459,19 +450,20 @@ run_batch(struct batch *b)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Selects recipients that can share a run with the first, as many as their
- * arguments have room for: 0, or -1 if one is too many. */
+/* Selects the recipients that share a run with the first one, as many as there
+ * is room for their arguments: 0, or -1 if there is no room for one. */
 static int
-gather(struct batch *b, struct lib_rcpt *first)
+select_rcpts(struct batch *b, struct lib_rcpt *first)
 {
 	struct lib_rcpt *r;
-	int most = has(b, 'm') ? MANY : 1;
+	int most = has_flag(b, "m") ? RCPTS : 1;
 
 	b->n = 0;
 	for (r = first; r != NULL && b->n < most; r = r->next)
 		if (r->unreported && r->hdr == first->hdr &&
 		    r->from == first->from &&
-		    strcmp(r->host, first->host) == 0 && unfit(b, r) == NULL)
+		    strcmp(r->host, first->host) == 0 &&
+		    rcpt_error(b, r) == NULL)
 			b->rcpt[b->n++] = r;
 	while (make_args(b, b->n) < 0) {
 		if (b->n == 1)
@@ -502,7 +494,7 @@ find_mailer(struct mailer *m, char *why, size_t size)
 static void
 work(struct lib_job *job)
 {
-	static struct mailer mailer;	/* large ones, and one at a time */
+	static struct mailer mailer;	/* both are large */
 	static struct batch b;
 	char why[1000];
 	const char *status;
@@ -517,10 +509,10 @@ work(struct lib_job *job)
 			continue;
 		if (bad < 0)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", why, 0);
-		else if ((status = unfit(&b, r)) != NULL)
+		else if ((status = rcpt_error(&b, r)) != NULL)
 			lib_report(job, r, X_UNAVAILABLE, status, "an address "
 			    "of this form cannot be given to a program", 0);
-		else if (gather(&b, r) < 0)
+		else if (select_rcpts(&b, r) < 0)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", "the "
 			    "arguments of the program are too long", 0);
 		else
@@ -528,9 +520,9 @@ work(struct lib_job *job)
 	}
 }
 
-/* For -N: are program and user there?  0, or an exit code. */
+/* For -N: checks that program and user are there.  Returns the exit code. */
 static int
-check(void)
+check_mailer(void)
 {
 	static struct mailer m;
 	char why[300];
@@ -547,7 +539,8 @@ check(void)
 
 /* ---- options --------------------------------------------------------- */
 
-/* Nothing is encoded, decoded or shown here. */
+/* Options of ZMailer's agent.  Those without a text encode, decode or show
+ * something there, and are ignored. */
 static const struct lib_foreign foreign[] = {
 	{ '8', NULL }, { 'H', NULL }, { 'v', NULL },
 	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
@@ -594,7 +587,7 @@ main(int argc, char **argv)
 	opt.mailer = argv[optind];
 	umask(077);
 	if (only)
-		return check();
+		return check_mailer();
 	if (pledge("stdio rpath wpath cpath fattr flock getpw id proc exec",
 	    NULL) < 0)
 		return X_OSERR;
