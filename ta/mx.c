@@ -32,12 +32,12 @@
 #include <netdb.h>
 #include <resolv.h>
 
-#define ANSWER	8192	/* bytes of an answer that are looked at */
-#define HEADER	12	/* bytes before the question */
-#define KIND_CNAME 5
-#define KIND_MX	15
-#define KIND_IN	1
-#define ALIASES	8	/* of a domain that are followed */
+#define ANSWER_SIZE	8192	/* bytes of an answer that are kept */
+#define HEADER_SIZE	12	/* bytes before the question */
+#define KIND_CNAME	5
+#define KIND_MX		15
+#define CLASS_IN	1
+#define ALIASES		8	/* CNAME records that are followed */
 
 /* The answer while it is read. */
 struct answer {
@@ -45,9 +45,9 @@ struct answer {
 };
 
 struct record {
-	int	known;		/* the owner is a name */
+	int	valid;		/* the owner has the form of a name */
 	char	owner[NET_NAME];
-	unsigned kind;		/* KIND_..., 0: of another class */
+	unsigned kind;		/* KIND_..., 0: not of CLASS_IN */
 	unsigned n;		/* bytes of data */
 	const unsigned char *data;
 };
@@ -68,7 +68,8 @@ skip_name(struct answer *a)
 		n = *a->at++;
 		if (n == 0)
 			return 0;
-		rest = n >= 0xc0 ? 1 : n;	/* or: goes on elsewhere */
+		/* from 0xc0 on: a pointer of two bytes ends the name */
+		rest = n >= 0xc0 ? 1 : n;
 		if ((size_t)(a->end - a->at) < rest)
 			return -1;
 		a->at += rest;
@@ -78,9 +79,9 @@ skip_name(struct answer *a)
 	return -1;
 }
 
-/* Puts it behind all that are better, and anywhere among its equals. */
+/* Inserts a host behind all better ones, at random among equal ones. */
 static void
-insert(struct mx_list *list, unsigned pref, const char *name)
+insert_host(struct mx_list *list, unsigned pref, const char *name)
 {
 	int i, first = 0, last;
 
@@ -100,9 +101,10 @@ insert(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* Reads a name of the answer; "" for the root and for a bad name. */
+/* Reads the name at p: 0, or -1 if it is not the name of a host.  The root, for
+ * which a domain accepts no mail, is "". */
 static int
-get_name(const struct answer *a, const unsigned char *p, char *name)
+read_name(const struct answer *a, const unsigned char *p, char *name)
 {
 	if (dn_expand(a->begin, a->end, p, name, NET_NAME) < 0) {
 		name[0] = '\0';
@@ -113,7 +115,7 @@ get_name(const struct answer *a, const unsigned char *p, char *name)
 	return name[0] == '\0' || mailname_is_valid(name) ? 0 : -1;
 }
 
-/* The next record of this class: 1, or 0 at the end of the answer. */
+/* Reads the next record: 1, or 0 at the end of the answer. */
 static int
 next_record(struct answer *a, struct record *r)
 {
@@ -121,9 +123,9 @@ next_record(struct answer *a, struct record *r)
 
 	if (skip_name(a) < 0 || a->end - a->at < 10)
 		return 0;
-	r->known = get_name(a, p, r->owner) == 0;
+	r->valid = read_name(a, p, r->owner) == 0;
 	p = a->at;
-	r->kind = short_at(p + 2) == KIND_IN ? short_at(p) : 0;
+	r->kind = short_at(p + 2) == CLASS_IN ? short_at(p) : 0;
 	r->n = short_at(p + 8);
 	r->data = a->at = p + 10;
 	if ((size_t)(a->end - a->at) < r->n)
@@ -132,7 +134,8 @@ next_record(struct answer *a, struct record *r)
 	return 1;
 }
 
-/* Makes the name what it is an alias of; the position is at the records. */
+/* Replaces an alias by the name that its CNAME records lead to.  The answer is
+ * at its first record. */
 static void
 follow_aliases(const struct answer *answer, unsigned records, char *name)
 {
@@ -146,30 +149,13 @@ follow_aliases(const struct answer *answer, unsigned records, char *name)
 		for (i = 0; i < records; i++) {
 			if (!next_record(&a, &r))
 				return;
-			if (r.kind == KIND_CNAME && r.known &&
+			if (r.kind == KIND_CNAME && r.valid &&
 			    lib_is_same(r.owner, name))
 				break;
 		}
-		if (i == records || get_name(&a, r.data, name) < 0)
+		if (i == records || read_name(&a, r.data, name) < 0)
 			return;
 	}
-}
-
-/* Adds one MX record.  Counts records that mean "no mail", and records that
- * make no sense. */
-static void
-see_mx(struct mx_list *list, const struct answer *a, const struct record *r,
-    const char *domain, int *null, int *bad)
-{
-	char name[NET_NAME];
-
-	if (!r->known || !lib_is_same(r->owner, domain) || r->n < 3 ||
-	    get_name(a, r->data + 2, name) < 0)
-		++*bad;
-	else if (name[0] == '\0')
-		++*null;
-	else
-		insert(list, short_at(r->data), name);
 }
 
 static enum mx_answer
@@ -177,19 +163,19 @@ read_answer(struct mx_list *list, const char *domain,
     const unsigned char *buf, size_t len)
 {
 	unsigned questions, records, i;
-	int null = 0, bad = 0;
-	char name[NET_NAME];
+	int null = 0, bad = 0;	/* records for no mail; unusable records */
+	char name[NET_NAME], host[NET_NAME];
 	struct answer a;
 	struct record r;
 
-	if (len < HEADER || text_fmt(name, sizeof(name), "%s", domain) < 0)
+	if (len < HEADER_SIZE || text_fmt(name, sizeof(name), "%s", domain) < 0)
 		return MX_LATER;
 	a.begin = buf;
-	a.at = buf + HEADER;
+	a.at = buf + HEADER_SIZE;
 	a.end = buf + len;
-	switch (buf[3] & 15) {	/* what the server says of itself */
+	switch (buf[3] & 15) {	/* the response code */
 	case 0: break;
-	case 3: return MX_NONE;
+	case 3: return MX_NONE;	/* no such domain */
 	default: return MX_LATER;
 	}
 	for (questions = short_at(buf + 4); questions > 0; questions--) {
@@ -199,17 +185,26 @@ read_answer(struct mx_list *list, const char *domain,
 	}
 	records = short_at(buf + 6);
 	follow_aliases(&a, records, name);
-	for (i = 0; i < records && next_record(&a, &r); i++)
-		if (r.kind == KIND_MX)
-			see_mx(list, &a, &r, name, &null, &bad);
+	for (i = 0; i < records && next_record(&a, &r); i++) {
+		if (r.kind != KIND_MX)
+			continue;
+		if (!r.valid || !lib_is_same(r.owner, name) || r.n < 3 ||
+		    read_name(&a, r.data + 2, host) < 0)
+			bad++;
+		else if (host[0] == '\0')
+			null++;
+		else
+			insert_host(list, short_at(r.data), host);
+	}
 	if (list->n > 0)
 		return MX_FOUND;
 	return null > 0 ? MX_NULL : i < records || bad > 0 ? MX_LATER :
 	    MX_NONE;
 }
 
-static unsigned char buf[ANSWER];
-static int length;		/* of the answer in it */
+static unsigned char answer_buf[ANSWER_SIZE];	/* of the last query */
+static int answer_len;		/* bytes of the answer, perhaps more than
+				 * answer_buf has */
 
 enum mx_answer
 mx_query(const char *name, int kind)
@@ -219,10 +214,10 @@ mx_query(const char *name, int kind)
 	if (!started && res_init() < 0)
 		return MX_LATER;
 	started = 1;
-	/* a name with a dot is whole: not first.last.our.domain */
+	/* first.last must not become first.last.our.domain */
 	_res.options &= ~(unsigned long)RES_DNSRCH;
-	length = res_query(name, C_IN, kind, buf, (int)sizeof(buf));
-	if (length >= 0)
+	answer_len = res_query(name, C_IN, kind, answer_buf, ANSWER_SIZE);
+	if (answer_len >= 0)
 		return MX_FOUND;
 	return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ? MX_NONE :
 	    MX_LATER;
@@ -236,8 +231,8 @@ mx_find_hosts(struct mx_list *list, const char *domain)
 	list->n = 0;
 	if (answer != MX_FOUND)
 		return answer;
-	return read_answer(list, domain, buf,
-	    length < ANSWER ? (size_t)length : ANSWER);
+	return read_answer(list, domain, answer_buf,
+	    answer_len < ANSWER_SIZE ? (size_t)answer_len : ANSWER_SIZE);
 }
 
 #else

@@ -16,7 +16,8 @@ enum mx_answer {
 };
 
 struct mx {
-	unsigned pref;		/* the smallest is tried first */
+	unsigned pref;		/* preference; the host with the smallest one is
+				 * tried first */
 	char	name[NET_NAME];
 };
 

@@ -45,17 +45,18 @@
 #include <netdb.h>
 #endif
 
-#define SLOW	2		/* seconds until a wait is worth a step */
+#define SLOW	2		/* seconds until net_waiting is called again */
 
 void (*net_beat)(void);
 double net_nap = 3600;
-void (*net_waits)(const char *, int);
+void (*net_waiting)(int);
+void (*net_looking_up)(const char *);
 
 int
 net_wait(int fd, int writing, double until)
 {
 	double left;
-	int n, slow = net_waits == NULL;
+	int n, slow = net_waiting == NULL;
 
 	for (;; slow = 1) {
 		clock_read();
@@ -65,7 +66,7 @@ net_wait(int fd, int writing, double until)
 		if (left > net_nap)
 			left = net_nap;
 		if (!slow) {
-			net_waits(NULL, 0);
+			net_waiting(0);
 			left = left > SLOW ? SLOW : left;
 		}
 		if (net_beat != NULL)
@@ -76,39 +77,40 @@ net_wait(int fd, int writing, double until)
 		if (n < 0 && errno != EINTR)
 			return -1;
 		if (!slow)
-			net_waits(NULL, 1);
+			net_waiting(1);
 	}
 }
 
+/* Sets the verdict on the host, which has no addresses: -1. */
 static int
-nowhere(struct net_way *way, int code, const char *status, const char *text,
-    const char *host)
+set_verdict(struct net_addrs *addrs, int code, const char *status,
+    const char *text, const char *host)
 {
-	way->n = 0;
-	way->code = code;
-	way->status = status;
-	text_fmt(way->text, sizeof(way->text), text, host);
+	addrs->n = 0;
+	addrs->code = code;
+	addrs->status = status;
+	text_fmt(addrs->text, sizeof(addrs->text), text, host);
 	return -1;
 }
 
 #ifdef NO_TCP
 
 int
-net_address(struct net_addr *a, const char *s)
+net_read_address(struct net_addr *a, const char *s)
 {
 	(void)a;
 	(void)s;
-	return 0;	/* it may well be one */
+	return 0;	/* any text may be an address */
 }
 
 int
-net_find_addresses(struct net_way *way, const struct net_opt *opt,
-    const char *host, int meant)
+net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
+    const char *host, int given)
 {
 	(void)opt;
-	(void)meant;
-	return nowhere(way, X_DEFERALL, "4.3.5", "%s cannot be reached: this "
-	    "smtp was built without TCP", host);
+	(void)given;
+	return set_verdict(addrs, X_DEFERALL, "4.3.5",
+	    "%s cannot be reached: this smtp was built without TCP", host);
 }
 
 int
@@ -169,8 +171,9 @@ set_text(struct net_addr *a)
 #endif
 }
 
+/* Returns 1 if the options allow this address. */
 static int
-wanted_family(const struct net_addr *a, const struct net_opt *opt)
+is_allowed(const struct net_addr *a, const struct net_opt *opt)
 {
 	int family = a->sa.any.sa_family;
 
@@ -179,29 +182,30 @@ wanted_family(const struct net_addr *a, const struct net_opt *opt)
 	return opt->family != 4 || family == AF_INET;
 }
 
-/* An address that the resolver gave: 1 when it is taken. */
+/* Adds an address of the name.  Returns 1 if there was room, else 0. */
 static int
-add_addr(struct net_way *way, const struct sockaddr *sa, size_t len,
+add_addr(struct net_addrs *addrs, const struct sockaddr *sa, size_t len,
     const char *name)
 {
-	struct net_addr *a = &way->addr[way->n];
+	struct net_addr *a = &addrs->addr[addrs->n];
 
-	if (way->n == NET_ADDRS || len > sizeof(a->sa))
+	if (addrs->n == NET_ADDRS || len > sizeof(a->sa))
 		return 0;
 	memset(a, 0, sizeof(*a));
 	memcpy(&a->sa, sa, len);
 	a->len = len;
 	text_fmt(a->name, sizeof(a->name), "%s", name);
 	set_text(a);
-	way->n++;
+	addrs->n++;
 	return 1;
 }
 
-/* Asks the C library: the number of addresses, 0 if the name has none, -1 if
- * that is unknown now. */
+/* Adds the addresses of a name as the C library knows them, in their order.
+ * numeric: the name is an address.  Returns their number, or -1 if that is not
+ * known now. */
 #ifndef NO_GETADDRINFO
 static int
-look_up(struct net_way *way, const struct net_opt *opt, const char *name,
+add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
     int numeric)
 {
 	struct addrinfo hint, *list, *p;
@@ -224,14 +228,14 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 		for (p = list; p != NULL; p = p->ai_next)
 			if (p->ai_family == AF_INET6 ? opt->family != 6 ||
 			    first : p->ai_family == AF_INET && !first)
-				found += add_addr(way, p->ai_addr,
+				found += add_addr(addrs, p->ai_addr,
 				    (size_t)p->ai_addrlen, name);
 	freeaddrinfo(list);
 	return found;
 }
 #else
 static int
-look_up(struct net_way *way, const struct net_opt *opt, const char *name,
+add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
     int numeric)
 {
 	struct sockaddr_in in;
@@ -245,7 +249,8 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 		in.sin_addr.s_addr = inet_addr(name);
 		if (in.sin_addr.s_addr == (in_addr_t)-1)
 			return 0;
-		return add_addr(way, (struct sockaddr *)&in, sizeof(in), name);
+		return add_addr(addrs, (struct sockaddr *)&in, sizeof(in),
+		    name);
 	}
 	h = gethostbyname(name);
 	if (h == NULL)
@@ -254,7 +259,7 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	for (i = 0; h->h_addr_list[i] != NULL && h->h_length ==
 	    (int)sizeof(in.sin_addr); i++) {
 		memcpy(&in.sin_addr, h->h_addr_list[i], sizeof(in.sin_addr));
-		found += add_addr(way, (struct sockaddr *)&in, sizeof(in),
+		found += add_addr(addrs, (struct sockaddr *)&in, sizeof(in),
 		    name);
 	}
 	return found;
@@ -262,9 +267,9 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 #endif
 
 int
-net_address(struct net_addr *a, const char *s)
+net_read_address(struct net_addr *a, const char *s)
 {
-	static struct net_way way;
+	static struct net_addrs addrs;
 	struct net_opt any;
 	const char *p;
 	char word[6];
@@ -273,7 +278,7 @@ net_address(struct net_addr *a, const char *s)
 	text_fmt(word, sizeof(word), "%.5s", s);
 	if (lib_is_same(word, "IPv6:"))
 		s += 5;
-	/* four numbers, not one of the old short forms */
+	/* four numbers; inet_addr would take 10.1 for 10.0.0.1 */
 	for (p = s; *p != '\0'; p++)
 		dots += *p == '.';
 	if (strchr(s, ':') != NULL ? s[strspn(s,
@@ -281,15 +286,15 @@ net_address(struct net_addr *a, const char *s)
 	    dots != 3 || s[strspn(s, "0123456789.")] != '\0')
 		return -1;
 	memset(&any, 0, sizeof(any));
-	way.n = 0;
-	if (look_up(&way, &any, s, 1) < 1)
+	addrs.n = 0;
+	if (add_addrs(&addrs, &any, s, 1) < 1)
 		return -1;
-	*a = way.addr[0];
+	*a = addrs.addr[0];
 	text_fmt(a->name, sizeof(a->name), "%s", a->text);
 	return 0;
 }
 
-/* ---- is it this machine? --------------------------------------------- */
+/* ---- this machine ---------------------------------------------------- */
 
 static int
 is_loopback(const struct net_addr *a)
@@ -317,7 +322,7 @@ is_loopback(const struct net_addr *a)
 }
 
 static int
-same_address(const struct net_addr *a, const struct net_addr *b)
+is_same_address(const struct net_addr *a, const struct net_addr *b)
 {
 	if (a->sa.any.sa_family != b->sa.any.sa_family)
 		return 0;
@@ -329,9 +334,9 @@ same_address(const struct net_addr *a, const struct net_addr *b)
 	return a->sa.in.sin_addr.s_addr == b->sa.in.sin_addr.s_addr;
 }
 
-/* Our end of the socket: 0 or -1. */
+/* Sets the address of our end of a socket: 0 or -1. */
 static int
-our_end(int fd, struct net_addr *a)
+set_own_end(struct net_addr *a, int fd)
 {
 	socklen_t len = sizeof(a->sa);
 
@@ -345,7 +350,7 @@ our_end(int fd, struct net_addr *a)
 int
 net_is_local(const struct net_addr *a)
 {
-	struct net_addr near;
+	struct net_addr ours;
 	int fd, here;
 
 	if (is_loopback(a))
@@ -354,7 +359,7 @@ net_is_local(const struct net_addr *a)
 	if (fd < 0)
 		return 0;
 	here = connect(fd, &a->sa.any, (socklen_t)a->len) == 0 &&
-	    our_end(fd, &near) == 0 && same_address(a, &near);
+	    set_own_end(&ours, fd) == 0 && is_same_address(a, &ours);
 	close(fd);
 	return here;
 }
@@ -362,69 +367,73 @@ net_is_local(const struct net_addr *a)
 int
 net_local_text(int fd, char *text, size_t size)
 {
-	struct net_addr near;
+	struct net_addr ours;
 
-	if (our_end(fd, &near) < 0)
+	if (set_own_end(&ours, fd) < 0)
 		return -1;
-	set_text(&near);
-	return text_fmt(text, size, "%s", near.text);
+	set_text(&ours);
+	return text_fmt(text, size, "%s", ours.text);
 }
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Adds a host by its name: as look_up, and sets *self when it is us, also by an
- * address that the options exclude.  Addresses of one family are equal: they
- * are shuffled. */
+/* Adds the allowed addresses of a host, those of one family in random order.
+ * Sets *self if an address, also one that is not allowed, is that of this
+ * machine.  Returns the number of all addresses, or -1 if that is not known
+ * now. */
 static int
-add_host(struct net_way *way, const struct net_opt *opt, const char *name,
-    int port, int meant, int *self)
+add_host(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
+    int port, int given, int *self)
 {
-	int i = way->n, n = i, first = i, found = look_up(way, opt, name, 0), j;
+	int i = addrs->n, n = i, first = i, j;
+	int found = add_addrs(addrs, opt, name, 0);
 	struct net_addr a;
 
-	for (; i < way->n; i++) {
-		set_port(&way->addr[i], port);
-		way->addr[i].meant = meant;
-		if (!meant && port == NET_PORT && net_is_local(&way->addr[i]))
+	for (; i < addrs->n; i++) {
+		set_port(&addrs->addr[i], port);
+		addrs->addr[i].given = given;
+		if (!given && port == NET_PORT && net_is_local(&addrs->addr[i]))
 			*self = 1;
-		a = way->addr[i];
-		if (!wanted_family(&a, opt))
+		a = addrs->addr[i];
+		if (!is_allowed(&a, opt))
 			continue;
-		if (a.sa.any.sa_family != way->addr[first].sa.any.sa_family)
+		if (a.sa.any.sa_family != addrs->addr[first].sa.any.sa_family)
 			first = n;
 		j = first + (int)rnd((unsigned long)(n - first + 1));
-		way->addr[n++] = way->addr[j];
-		way->addr[j] = a;
+		addrs->addr[n++] = addrs->addr[j];
+		addrs->addr[j] = a;
 	}
-	way->n = n;
+	addrs->n = n;
 	return found;
 }
 
+/* Finds the addresses of a name: 0, or -1 with the verdict. */
 static int
-by_name(struct net_way *way, const struct net_opt *opt, const char *name,
-    int port, int meant)
+find_by_name(struct net_addrs *addrs, const struct net_opt *opt,
+    const char *name, int port, int given)
 {
-	int self = 0, found = add_host(way, opt, name, port, meant, &self);
+	int self = 0, found = add_host(addrs, opt, name, port, given, &self);
 
 	if (self)
-		return nowhere(way, X_NOHOST, "5.4.6", "%s is this machine, "
-		    "which does not accept its mail; for another server here, "
-		    "name its address and port", name);
+		return set_verdict(addrs, X_NOHOST, "5.4.6",
+		    "%s is this machine, which does not accept its mail; for "
+		    "another server here, name its address and port", name);
 	if (found < 0)
-		return nowhere(way, X_DEFERALL, "4.4.3",
+		return set_verdict(addrs, X_DEFERALL, "4.4.3",
 		    "the address of %s cannot be looked up now", name);
 	if (found == 0)
-		return nowhere(way, X_NOHOST, "5.1.2",
+		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "there is no host or domain %s", name);
-	if (way->n == 0)
-		return nowhere(way, X_NOHOST, "5.4.4",
+	if (addrs->n == 0)
+		return set_verdict(addrs, X_NOHOST, "5.4.4",
 		    "the options exclude all addresses of %s", name);
 	return 0;
 }
 
-/* Is this MX better than us?  If not, it goes, and its equals as well. */
+/* Finds the addresses of MX hosts: 0, or -1 with the verdict.  Only hosts that
+ * are better than this machine count. */
 static int
-by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
+find_by_mx(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
     const struct mx_list *list)
 {
 	int i, self = 0, later = 0, best = 0;
@@ -432,34 +441,36 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 
 	for (i = 0; i < list->n && !self; i++) {
 		if (i == 0 || list->mx[i].pref != pref)
-			best = way->n;
+			best = addrs->n;
 		pref = list->mx[i].pref;
-		if (net_waits != NULL)	/* each name has its own time */
-			net_waits(list->mx[i].name, 0);
+		if (net_looking_up != NULL)
+			net_looking_up(list->mx[i].name);
 		if (opt->port == NET_PORT && opt->self != NULL &&
 		    lib_is_same(opt->self, list->mx[i].name))
 			self = 1;
-		else if (add_host(way, opt, list->mx[i].name, opt->port, 0,
+		else if (add_host(addrs, opt, list->mx[i].name, opt->port, 0,
 		    &self) < 0)
 			later = 1;
 	}
 	if (self)
-		way->n = best;
-	if (way->n > 0)
+		addrs->n = best;
+	if (addrs->n > 0)
 		return 0;
-	if (later)	/* it may be better than us */
-		return nowhere(way, X_DEFERALL, "4.4.3",
+	if (later)	/* a host without an answer may be better than us */
+		return set_verdict(addrs, X_DEFERALL, "4.4.3",
 		    "no mail host of %s can be looked up now", name);
 	if (self)
-		return nowhere(way, X_NOHOST, "5.4.6", "the mail host of %s "
-		    "is this machine, which does not accept its mail", name);
-	return nowhere(way, X_NOHOST, "5.4.4",
+		return set_verdict(addrs, X_NOHOST, "5.4.6",
+		    "the mail host of %s is this machine, which does not "
+		    "accept its mail", name);
+	return set_verdict(addrs, X_NOHOST, "5.4.4",
 	    "no mail host of %s has an address", name);
 }
 
-/* Splits "name:port": 0, or -1 if it is no host. */
+/* Splits a host into name and port: 0, or -1 if the text is no host.  Without a
+ * port, *port stays as it was.  literal: the name is in brackets. */
 static int
-split(const char *host, char *name, int *port, int *literal)
+split_host(const char *host, char *name, int *port, int *literal)
 {
 	unsigned long v;
 	size_t n;
@@ -487,52 +498,52 @@ split(const char *host, char *name, int *port, int *literal)
 }
 
 int
-net_find_addresses(struct net_way *way, const struct net_opt *opt,
-    const char *host, int meant)
+net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
+    const char *host, int given)
 {
 	static struct mx_list list;
 	char name[NET_NAME];
 	int port = 0, literal;
 
-	way->n = 0;
-	if (split(host, name, &port, &literal) < 0)
-		return nowhere(way, X_NOHOST, "5.1.2",
+	addrs->n = 0;
+	if (split_host(host, name, &port, &literal) < 0)
+		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "\"%s\" is no name of a host", host);
-	if (net_address(&way->addr[0], name) == 0) {
-		way->n = wanted_family(&way->addr[0], opt);
-		way->addr[0].meant = 1;
-		set_port(&way->addr[0], port > 0 ? port : opt->port);
-		return way->n > 0 ? 0 : nowhere(way, X_NOHOST, "5.4.4",
+	if (net_read_address(&addrs->addr[0], name) == 0) {
+		addrs->n = is_allowed(&addrs->addr[0], opt);
+		addrs->addr[0].given = 1;
+		set_port(&addrs->addr[0], port > 0 ? port : opt->port);
+		return addrs->n > 0 ? 0 : set_verdict(addrs, X_NOHOST, "5.4.4",
 		    "the options exclude the address %s", host);
 	}
 	if (literal)
-		return nowhere(way, X_NOHOST, "5.1.2",
+		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "%s is no address", host);
-	if (net_waits != NULL)
-		net_waits(name, 0);
-	if (meant || port > 0 || opt->no_mx || strchr(name, '.') == NULL)
-		return by_name(way, opt, name, port > 0 ? port : opt->port,
-		    meant);
+	if (net_looking_up != NULL)
+		net_looking_up(name);
+	if (given || port > 0 || opt->no_mx || strchr(name, '.') == NULL)
+		return find_by_name(addrs, opt, name,
+		    port > 0 ? port : opt->port, given);
 	switch (mx_find_hosts(&list, name)) {
 	case MX_FOUND:
-		return by_mx(way, opt, name, &list);
+		return find_by_mx(addrs, opt, name, &list);
 	case MX_NULL:
-		return nowhere(way, X_NOHOST, "5.1.10",
+		return set_verdict(addrs, X_NOHOST, "5.1.10",
 		    "the domain %s takes no mail", name);
 	case MX_LATER:
-		return nowhere(way, X_DEFERALL, "4.4.3",
+		return set_verdict(addrs, X_DEFERALL, "4.4.3",
 		    "the mail hosts of %s cannot be looked up now", name);
 	case MX_NONE:
 		break;
 	}
-	return by_name(way, opt, name, opt->port, 0);
+	return find_by_name(addrs, opt, name, opt->port, 0);
 }
 
 /* ---- connections ----------------------------------------------------- */
 
-/* As net_connect, with a socket: 0, or -1 with errno. */
+/* Connects a socket until that time (mono): 0, or -1 with errno. */
 static int
-reach(int fd, const struct net_addr *a, const struct net_opt *opt,
+connect_socket(int fd, const struct net_addr *a, const struct net_opt *opt,
     double until)
 {
 	int n, err = 0;
@@ -570,7 +581,7 @@ net_connect(const struct net_addr *a, const struct net_opt *opt, double until)
 	if (opt->sndbuf > 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &opt->sndbuf,
 		    sizeof(opt->sndbuf));
-	if (reach(fd, a, opt, until) == 0)
+	if (connect_socket(fd, a, opt, until) == 0)
 		return fd;
 	err = errno;
 	close(fd);

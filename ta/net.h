@@ -28,8 +28,8 @@ struct net_addr {
 	char	name[NET_NAME];	/* the host with this address */
 	char	text[64];	/* [192.0.2.1], [IPv6:2001:db8::1] */
 	int	port;
-	int	meant;		/* the administrator or the router wrote it, so
-				 * it is not from the DNS */
+	int	given;		/* the administrator or the router wrote the
+				 * address, which is not from the DNS */
 };
 
 /* The options of an agent. */
@@ -39,14 +39,15 @@ struct net_opt {
 	int	sndbuf;		/* bytes of the send buffer; 0: as it is */
 	int	no_mx;		/* names are hosts, whose MX is not asked for */
 	const char *self;	/* our name, NULL: none */
-	struct net_addr *source;	/* of our end, NULL: any */
+	struct net_addr *source;	/* address of our end, NULL: any */
 	const char *via;	/* the command that connects; NULL: a socket */
 };
 
-/* The addresses of a host in the order of tries; or, if n is 0, the verdict. */
-struct net_way {
+/* The addresses of a host. */
+struct net_addrs {
 	int	n;
-	struct net_addr addr[NET_ADDRS];
+	struct net_addr addr[NET_ADDRS];	/* in the order to try them */
+	/* With n 0, the verdict on the host's mail. */
 	int	code;		/* X_NOHOST, X_DEFERALL */
 	const char *status;
 	char	text[400];
@@ -54,14 +55,14 @@ struct net_way {
 
 /*
  * Finds the addresses of host, a name or [address], either with :port: 0, or -1
- * with the verdict.  meant: the administrator has named the host, whose MX is
+ * with the verdict.  given: the administrator has named the host, whose MX is
  * then not asked for.
  */
-int	net_find_addresses(struct net_way *, const struct net_opt *,
-	    const char *host, int meant);
+int	net_find_addresses(struct net_addrs *, const struct net_opt *,
+	    const char *host, int given);
 
-/* Reads an address for the source: 0, or -1 if the text is none. */
-int	net_address(struct net_addr *, const char *);
+/* Reads an address: 0, or -1 if the text is no address. */
+int	net_read_address(struct net_addr *, const char *);
 
 /* Returns a connected socket that does not block, or -1 with errno.  Connecting
  * ends at the time until (mono). */
@@ -74,16 +75,17 @@ int	net_is_local(const struct net_addr *);
 /* Sets text to the address of our end of a connection: 0 or -1. */
 int	net_local_text(int fd, char *text, size_t);
 
-/* Waits until fd can be read (written): 1; 0 at the time until (mono); -1. */
+/* Waits until fd can be read (written): 1; 0 at the time until (mono); or -1
+ * with errno. */
 int	net_wait(int fd, int writing, double until);
 
-/* net_wait calls it at least every net_nap seconds, unless it is NULL. */
-extern void (*net_beat)(void);
+/* Functions that this module calls unless they are NULL. */
+extern void (*net_beat)(void);	/* during a wait, at least every net_nap
+				 * seconds */
 extern double net_nap;
-
-/* Called at the beginning of a wait and again when the wait has become slow,
- * with a NULL name; and before name servers are asked for name.  NULL: not
- * called. */
-extern void (*net_waits)(const char *name, int slow);
+extern void (*net_waiting)(int slow);	/* when a wait begins (0), and when it
+					 * has taken two seconds (1) */
+extern void (*net_looking_up)(const char *name);	/* before name servers
+							 * are asked */
 
 #endif

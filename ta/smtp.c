@@ -160,16 +160,20 @@ send_step(const char *f, ...)
 	shown.when = now.mono;
 }
 
-/* Reports that we wait for a server (slow) or for name servers (name).  A quick
- * server causes no report. */
 static void
-send_wait_step(const char *name, int slow)
+send_lookup_step(const char *name)
+{
+	send_step("looking up %s", name);
+}
+
+/* Reports that we wait for a server, if the server is slow or another step is
+ * shown. */
+static void
+send_wait_step(int slow)
 {
 	int same;
 
-	if (name != NULL)
-		send_step("looking up %s", name);
-	if (name != NULL || conn.phase == shown.phase ||
+	if (conn.phase == shown.phase ||
 	    (!slow && (shown.when <= 0 || now.mono - shown.when < 1)))
 		return;
 	same = strcmp(conn.peer.name, conn.peer.text) == 0;
@@ -265,34 +269,34 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 /* Keeps each name once, without its address, for a program that finds the
  * addresses of a name itself. */
 static void
-merge_names(struct net_way *way)
+merge_names(struct net_addrs *addrs)
 {
+	struct net_addr *a;
 	int i, n = 0;
 
-	for (i = 0; i < way->n; i++)
-		if (n == 0 || strcmp(way->addr[n - 1].name,
-		    way->addr[i].name) != 0) {
-			way->addr[n] = way->addr[i];
-			text_fmt(way->addr[n].text, sizeof(way->addr[n].text),
-			    "%s", way->addr[n].name);
-			n++;
+	for (i = 0; i < addrs->n; i++)
+		if (n == 0 || strcmp(addrs->addr[n - 1].name,
+		    addrs->addr[i].name) != 0) {
+			addrs->addr[n] = addrs->addr[i];
+			a = &addrs->addr[n++];
+			text_fmt(a->text, sizeof(a->text), "%s", a->name);
 		}
-	way->n = n;
+	addrs->n = n;
 }
 
 /* Orders the addresses: the best first, then the others, for mail that was
  * tried before from a random one on; dead ones last. */
 static void
-order_addresses(const struct net_way *way, int order[NET_ADDRS])
+order_addresses(const struct net_addrs *addrs, int order[NET_ADDRS])
 {
-	int turn = left.old && way->n > 1 ?
-	    (int)rnd((unsigned long)way->n - 1) : 0;
+	int turn = left.old && addrs->n > 1 ?
+	    (int)rnd((unsigned long)addrs->n - 1) : 0;
 	int i, at, dead, n = 0;
 
 	for (dead = 0; dead <= 1; dead++)
-		for (i = 0; i < way->n; i++) {
-			at = i == 0 ? 0 : 1 + (i - 1 + turn) % (way->n - 1);
-			if ((dead_state(&way->addr[at]) != DEAD_NOT) == dead)
+		for (i = 0; i < addrs->n; i++) {
+			at = i == 0 ? 0 : 1 + (i - 1 + turn) % (addrs->n - 1);
+			if ((dead_state(&addrs->addr[at]) != DEAD_NOT) == dead)
 				order[n++] = at;
 		}
 }
@@ -300,7 +304,7 @@ order_addresses(const struct net_way *way, int order[NET_ADDRS])
 /* Tries the addresses of one name, with the password auth if it is a name of
  * -R.  Returns 1 if one is connected, else 0; way and conn have the reason. */
 static int
-try_name(struct net_way *way, const char *name, const struct auth *auth,
+try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
     enum which which)
 {
 	int i, choice, order[NET_ADDRS];
@@ -313,14 +317,14 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 		conn.lost = NULL;
 		conn.code = 0;
 	}
-	if (net_find_addresses(way, &opt.net, name, auth != NULL) < 0)
+	if (net_find_addresses(addrs, &opt.net, name, auth != NULL) < 0)
 		return 0;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
-		merge_names(way);
-	order_addresses(way, order);
-	choice = way->n > 1 || opt.relays > 1;
-	for (i = 0; i < way->n && !has_no_tries(); i++) {
-		a = &way->addr[order[i]];
+		merge_names(addrs);
+	order_addresses(addrs, order);
+	choice = addrs->n > 1 || opt.relays > 1;
+	for (i = 0; i < addrs->n && !has_no_tries(); i++) {
+		a = &addrs->addr[order[i]];
 		if (!is_candidate(a, which))
 			continue;
 		if (try_address(a, choice, auth))
@@ -334,7 +338,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 /* Tries the smart hosts, each as often as any host, dead addresses after all
  * others.  Returns 1 if one is connected. */
 static int
-connect_relay(struct net_way *way, const struct auth *sender)
+connect_relay(struct net_addrs *addrs, const struct auth *sender)
 {
 	enum which which = dead_count() > 0 ? ALIVE : ALL;
 	int i, found = 0;
@@ -343,7 +347,7 @@ connect_relay(struct net_way *way, const struct auth *sender)
 	for (;;) {
 		for (i = 0; i < opt.relays && !found; i++) {
 			left.in_use = &left.tries[i];
-			found = try_name(way, opt.relay[i], sender != NULL ?
+			found = try_name(addrs, opt.relay[i], sender != NULL ?
 			    sender : &login[i], which);
 		}
 		if (found || which != ALIVE)
@@ -365,15 +369,16 @@ start_host(const char *host)
 }
 
 static int
-connect_host(struct net_way *way, const char *host, const struct auth *sender)
+connect_host(struct net_addrs *addrs, const char *host,
+    const struct auth *sender)
 {
 	int found;
 
 	esmtp_quit(&conn);
 	if (!lib_is_same(host, left.host))
 		start_host(host);
-	found = opt.relays > 0 ? connect_relay(way, sender) :
-	    try_name(way, host, NULL, ALL);
+	found = opt.relays > 0 ? connect_relay(addrs, sender) :
+	    try_name(addrs, host, NULL, ALL);
 	if (found)
 		strcpy(conn_host, host);
 	conn_sender = sender;
@@ -383,16 +388,16 @@ connect_host(struct net_way *way, const char *host, const struct auth *sender)
 /* Gives the verdict to all recipients of a host that cannot be reached. */
 static void
 report_unreached(struct lib_job *job, const char *host,
-    const struct net_way *way)
+    const struct net_addrs *addrs)
 {
-	const char *text = way->text, *status = way->status;
-	int code = way->code;
+	const char *text = addrs->text, *status = addrs->status;
+	int code = addrs->code;
 	/* with passwords of senders, the mail of others may be accepted */
 	int own = conn.phase != NULL && strcmp(conn.phase, "AUTH") == 0 &&
 	    auth_sender(NULL) != NULL;
 	struct lib_rcpt *r;
 
-	if (way->n > 0 && is_self()) {
+	if (addrs->n > 0 && is_self()) {
 		code = X_NOHOST;
 		status = conn.lost;
 		text = "the host is this machine, which does not accept its "
@@ -406,7 +411,7 @@ report_unreached(struct lib_job *job, const char *host,
 	for (r = job->rcpts; r != NULL; r = r->next) {
 		if (!r->unreported || !is_for_host(r, host))
 			continue;
-		if (way->n == 0 || is_self())
+		if (addrs->n == 0 || is_self())
 			lib_report(job, r, code, status, text, 0);
 		else
 			trans_host_failed(&conn, job, r, own ? X_TEMPFAIL :
@@ -473,9 +478,9 @@ end_tries(struct lib_job *job, const char *host)
 /* Excludes a server that ended a transaction early.  Returns 1 if another
  * server can be tried. */
 static int
-exclude_server(const struct net_way *way)
+exclude_server(const struct net_addrs *addrs)
 {
-	if ((way->n < 2 && opt.relays < 2) || left.nbroken == BROKEN)
+	if ((addrs->n < 2 && opt.relays < 2) || left.nbroken == BROKEN)
 		return 0;
 	left.broken[left.nbroken++] = conn.peer;
 	return 1;
@@ -485,7 +490,7 @@ exclude_server(const struct net_way *way)
 static void
 deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 {
-	static struct net_way way;	/* large */
+	static struct net_addrs addrs;	/* large */
 	const char *host = host_of(to[0]);
 	const struct auth *sender = auth_sender(to[0]->from->address);
 	struct lib_rcpt *r;
@@ -495,8 +500,8 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	do {
 		kept = conn.fd >= 0 && lib_is_same(host, conn_host) &&
 		    sender == conn_sender && esmtp_is_silent(&conn);
-		if (!kept && !connect_host(&way, host, sender)) {
-			report_unreached(job, host, &way);
+		if (!kept && !connect_host(&addrs, host, sender)) {
+			report_unreached(job, host, &addrs);
 			return;
 		}
 		end = trans_run(&conn, job, to, n, opt.seven);
@@ -505,7 +510,7 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	} while (end == TRANS_EARLY && kept);
 	if (end == TRANS_OVER)
 		end_tries(job, host);
-	else if (exclude_server(&way))
+	else if (exclude_server(&addrs))
 		return;	/* work() tries another server */
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for_host(r, host))
@@ -722,7 +727,8 @@ set_user(const char *name)
 static int
 run(const char *channel, const char *host)
 {
-	net_waits = send_wait_step;
+	net_waiting = send_wait_step;
+	net_looking_up = send_lookup_step;
 	halves.work = work;
 	halves.begin = read_files;
 	halves.end = end_connection;
@@ -852,7 +858,7 @@ main(int argc, char **argv)
 		case '8': opt.seven = 0; break;
 		case 'A': opt.passwords = optarg; break;
 		case 'b':
-			if (net_address(&opt.source, optarg) < 0)
+			if (net_read_address(&opt.source, optarg) < 0)
 				usage();
 			opt.net.source = &opt.source;
 			break;
