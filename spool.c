@@ -15,7 +15,7 @@
  * queue/123-45 becomes queue/T/123-45, transport/123-45 becomes
  * transport/T/123-45, the message is loaded, and when the mail is delivered
  * both files are removed in this order.  Files with a recipient that an agent
- * has locked, the orphan of a killed scheduler, are not moved.
+ * has locked are not moved: a scheduler that was killed has left such agents.
  *
  * Finding.  The router may send a datagram "NEW name".  This only saves time: a
  * name that is not sent or is lost is found by reading the directory.  A
@@ -90,21 +90,22 @@ message_path(const char *name)
 
 /* ---- directories at start -------------------------------------------- */
 
-#define OPEN	0		/* all bits are accepted, with the sticky bit */
+#define ANY_MODE	0	/* never: any mode; if others may write, then
+				 * with the sticky bit */
 #define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of the path of the post
 						 * office: paths of its files
 						 * fit */
 
-/* transport is the last. */
+/* The last of them becomes the working directory. */
 static const struct {
 	const char *name;
 	int	mode;		/* of a directory that we make */
 	int	never;		/* bits that its mode must not have */
 } places[] = {
-	{ "public", 01777, OPEN },
+	{ "public", 01777, ANY_MODE },
 	{ "private", 0700, 077 },
 	{ "postman", 0700, S_IWOTH },
-	{ "router", 01777, OPEN },
+	{ "router", 01777, ANY_MODE },
 	{ "queue", 0755, S_IWOTH },
 	{ "transport", 0755, S_IWOTH }
 };
@@ -127,14 +128,15 @@ dir_problem(const char *path, int never, struct stat *st)
 		return "anybody may write there; chmod o-w it";
 	if (never & st->st_mode)
 		return "others have rights there; chmod go= it";
-	if (never == OPEN && st->st_mode & S_IWOTH && !(st->st_mode & 01000))
+	if (never == ANY_MODE && st->st_mode & S_IWOTH &&
+	    !(st->st_mode & 01000))
 		return "anybody may remove files there; chmod +t it";
 	if (st->st_uid != 0 && st->st_uid != geteuid()) {
 		text_fmt(why, sizeof(why), "it is neither root's nor ours; "
 		    "chown %ld it", (long)geteuid());
 		return why;
 	}
-	if (never != OPEN && access(path, R_OK | W_OK | X_OK) < 0)
+	if (never != ANY_MODE && access(path, R_OK | W_OK | X_OK) < 0)
 		return errno == EROFS ? strerror(errno) :
 		    "we may not write there; run as its owner or chown it";
 	return NULL;
@@ -232,7 +234,7 @@ spool_setup(int look)
 	char path[PATH_MAX_];
 	struct stat st;
 	const char *why;
-	int i, bad, code, open_to_all = 0;
+	int i, failed, code, open_to_all = 0;
 
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
@@ -248,20 +250,20 @@ spool_setup(int look)
 		    places[i].name);
 		if (look && lstat(path, &st) < 0)
 			continue;
-		bad = make_dir(path, places[i].mode);
-		why = bad ? NULL : dir_problem(path, places[i].never, &st);
+		failed = make_dir(path, places[i].mode);
+		why = failed ? NULL : dir_problem(path, places[i].never, &st);
 		if (why != NULL)
-			bad = log_refusal(X_NOPERM, path, "", why);
-		code = bad ? bad : code;
-		open_to_all |= !bad && places[i].never == OPEN &&
-		    st.st_mode & S_IWOTH;
+			failed = log_refusal(X_NOPERM, path, "", why);
+		if (failed)
+			code = failed;
+		else if (places[i].never == ANY_MODE && st.st_mode & S_IWOTH)
+			open_to_all = 1;
 	}
-	if (open_to_all)	/* -n shows errors alone */
+	if (open_to_all)	/* with look (-n) only errors are shown */
 		(look ? log_err : log_info)("spool dir=%s any local user can "
 		    "see names in and fill public and router; make install "
 		    "with SUBMITGROUP makes submit set-group-id and keeps "
 		    "others out", opt.postoffice);
-	/* the last of them is transport */
 	if (code == 0 && !look && enter_transport(path, &st) < 0)
 		code = log_refusal(X_NOPERM, path, "", strerror(errno));
 	return code;
@@ -303,7 +305,7 @@ spool_listen(const char *path)
 	}
 	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
-		unlink(path);		/* a crash has left it */
+		unlink(path);		/* a crash has left this socket */
 	was = umask(0577);	/* the router is our own user, or root */
 	if (notify_fd < 0 || fd_nonblock(notify_fd) < 0 ||
 	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
@@ -344,13 +346,16 @@ next_datagram_name(char *name)
 /* ---- finding --------------------------------------------------------- */
 
 #define LOOK_EVERY	1.0	/* seconds between checks of transport/ */
-#define HASH_EVERY	30	/* such checks until all hash directories were
-				 * checked */
-#define SETTLED		2.5	/* seconds after which stamps are sure */
-#define OLD		60	/* the same for a directory that is new to us,
-				 * by the wall clock */
+#define HASH_EVERY	30	/* checks of transport/ during which each hash
+				 * directory is checked once */
+#define SETTLED		2.5	/* seconds after a change of a directory during
+				 * which further changes may leave its time */
+#define OLD		60	/* seconds by the wall clock after which the
+				 * last change of a directory that is new to us
+				 * needs no such wait */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
-#define DIR_AGAIN	30	/* seconds until a bad directory is tried */
+#define DIR_AGAIN	30	/* seconds until a bad directory is tried
+				 * again */
 
 static struct dir {
 	int	exists;
@@ -362,22 +367,23 @@ static struct dir {
 				 * ended or failed yet */
 	double	reread;		/* mono; when its forgotten files are due;
 				 * NEVER: it has none */
-	long	whole;		/* a message file whose status changed before
-				 * this time was there at the last complete
-				 * reading */
+	long	complete;	/* by the clock of the disk; the last complete
+				 * reading has met each message whose message
+				 * file changed its status before this time */
 } dirs[OFFICE_DIRS];
 
 static struct {
 	int	n;		/* elements of dirs in use */
 	int	next;		/* the hash directory that is checked next */
 	double	due;		/* mono; the next check */
-	/* the directory that is being read */
-	DIR	*open;		/* NULL: none */
-	int	at;		/* its index in dirs */
-	int	all;		/* 1: its forgotten files are due */
-	long	whole;		/* whole of dirs after this reading */
-	long	entries;	/* entries read so far */
 	int	unseen;		/* directories of which no reading has ended */
+	const char *problem;	/* what follow_transport has logged last */
+	/* the directory that is being read */
+	DIR	*open;		/* NULL: none is being read */
+	int	at;		/* its index in dirs */
+	int	forgotten_due;	/* 1: its forgotten files may be loaded */
+	long	complete;	/* complete of dirs after this reading */
+	long	entries;	/* entries read so far */
 } scan;
 
 static const char *
@@ -423,7 +429,6 @@ note_dir_times(int i)
 static void
 follow_transport(void)
 {
-	static const char *said;
 	char path[PATH_MAX_];
 	struct stat here, there;
 	const char *why;
@@ -431,14 +436,14 @@ follow_transport(void)
 	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
 	if (lstat(path, &there) == 0 && stat(".", &here) == 0 &&
 	    is_same_file(&here, &there)) {
-		said = NULL;
+		scan.problem = NULL;
 		return;
 	}
 	why = dir_problem(path, S_IWOTH, &there);
-	if (why == NULL || why != said)
+	if (why == NULL || why != scan.problem)
 		log_err("scan dir=%s %s", path, why != NULL ? why :
-		    "is another one than it was");
-	said = why;
+		    "was replaced by another directory");
+	scan.problem = why;
 	if (why == NULL && enter_transport(path, &there) == 0) {
 		dirs[0].mtime = 0;
 		dirs[0].dirty = 1;
@@ -465,8 +470,8 @@ spool_note_changes(void)
 	}
 }
 
-/* Ends the current reading, even one that could not begin; the directory rests
- * for so many seconds.  A bad directory does not delay a start. */
+/* Ends the current reading and lets the directory rest for some seconds.  A
+ * directory that cannot be opened counts as read: it does not delay a start. */
 static void
 close_dir(double rest)
 {
@@ -502,10 +507,12 @@ open_dir(void)
 			continue;
 		scan.at = i;
 		scan.entries = 0;
-		scan.all = d->reread <= now.mono;
-		/* before the reading: later changes count */
-		scan.whole = note_dir_times(i);
-		scan.whole += now.mono > d->changed + SETTLED;
+		scan.forgotten_due = d->reread <= now.mono;
+		/* Taken before the reading, which may miss later changes.  When
+		 * stamps have settled, it includes the second of the last
+		 * change. */
+		scan.complete = note_dir_times(i);
+		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
 			close_bad_dir();
@@ -513,20 +520,21 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
-		if (scan.all)
+		if (scan.forgotten_due)
 			d->reread = NEVER;
 		return 1;
 	}
 	return 0;
 }
 
-/* Sets name to the path of the entry and returns 1 if it may be a control file.
- * An entry of a single letter is added if it is a hash directory. */
+/* Uses an entry of the current directory: adds it if it is a hash directory, or
+ * sets name to its path if it may be a control file.  Returns 1 if name was
+ * set. */
 static int
-is_candidate(const char *entry, char *name)
+use_entry(const char *entry, char *name)
 {
 	scan.entries++;
-	if (name_parse(entry) != NULL) {	/* it fits behind a directory */
+	if (name_parse(entry) != NULL) {	/* and so its path is short */
 		strcat(strcpy(name, office_dir(scan.at)), entry);
 		return 1;
 	}
@@ -548,12 +556,12 @@ spool_next_file(char *name)
 		return 1;
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)
-			if (is_candidate(e->d_name, name))
+			if (use_entry(e->d_name, name))
 				return 1;
 		if (errno != 0) {
 			close_bad_dir();
 		} else {
-			dirs[scan.at].whole = scan.whole;
+			dirs[scan.at].complete = scan.complete;
 			close_dir((scan.entries + 1) / READ_RATE);
 		}
 	}
@@ -589,7 +597,7 @@ is_file(const char *name)
 
 	if (lstat(name, &st) == 0)
 		return S_ISREG(st.st_mode);
-	if (confirm_absent(name) < 0)	/* the scan finds it once more */
+	if (confirm_absent(name) < 0)	/* a later scan tries this file */
 		spool_reread_at(name, now.mono + DIR_AGAIN);
 	return 0;
 }
@@ -607,17 +615,17 @@ spool_reread_at(const char *name, double when)
 int
 spool_was_scanned(const char *name, long changed)
 {
-	return changed < dirs[dir_index(name)].whole;
+	return changed < dirs[dir_index(name)].complete;
 }
 
-/* All forgotten files of a directory that is read for them are due. */
+/* When a directory is read for its forgotten files, all of these are due. */
 int
 spool_can_load(const char *name, int look)
 {
 	int i = dir_index(name);
 	struct stat st;
 
-	if (dirs[i].reread < NEVER && !(scan.at == i && scan.all) &&
+	if (dirs[i].reread < NEVER && !(scan.at == i && scan.forgotten_due) &&
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_scanned(name, st.st_ctime))
 		return 0;
@@ -626,7 +634,7 @@ spool_can_load(const char *name, int look)
 
 /* ---- placing --------------------------------------------------------- */
 
-/* Looks in all directories, as -H may have been another. */
+/* Looks in all directories, as -H may have changed. */
 int
 spool_find_file(const char *base, char *name)
 {
@@ -671,9 +679,9 @@ move_file(const char *from, const char *to)
 	return rename(from, to);
 }
 
-/* Looks for the message file in its directory, and in those where a crash or
- * another -H may have left it, and moves it to its own: 0, with st_mode 0 if
- * there is none, or -1. */
+/* Finds the message file in its directory or where a crash or another -H has
+ * left it, and moves it to its directory.  Sets *st, with st_mode 0 if there is
+ * no message file.  Returns 0, or -1 if that is not known now. */
 static int
 find_message(const char *name, struct stat *st)
 {
@@ -765,21 +773,21 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	char to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
 	const char *stays = NULL, *msg, *from = message_path(name);
 	struct stat st;
-	int i, half;
+	int i, was_moved;
 
 	ctl_close_kept();
 	msg = ctl_log_name(name);	/* while its message is there */
 	/* a message file that is gone was moved by an earlier try */
-	half = spool_is_gone(from);
+	was_moved = spool_is_gone(from);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
 		    bounce ? BOUNCE_NEW : "", suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
-		if ((half || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
+		if ((was_moved || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
 			break;
 		text_fmt(suffix, sizeof(suffix), ".%d", i);
 	}
-	if (!half && rename(from, to) < 0)
+	if (!was_moved && rename(from, to) < 0)
 		stays = "queue";
 	else if (rename(name, ctl) < 0 && !spool_is_gone(name))
 		stays = "transport";

@@ -243,7 +243,7 @@ mkdir "$po/transport"
 put "$po" 404-1 test h u
 ok 'mail in a new transport/ is delivered' \
     wait_log 'complete msg=404-1' 30
-ok 'a new transport/ is logged' logged 'transport .*is another one'
+ok 'a new transport/ is logged' logged 'transport .*was replaced by another'
 mv "$po/transport" "$po/ours"
 mkdir "$po/transport"
 chmod 777 "$po/transport"
