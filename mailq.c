@@ -287,7 +287,10 @@ show_spool(struct mq_ask *a)
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
 	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
 	    want.order.pick.states != 0) {
-		mq_complain(head, a->why);
+		if (a->host != NULL && a->address == 0)
+			mq_complain("%s", a->why);	/* nobody was asked */
+		else
+			mq_complain(head, a->why);
 		if (want.meant != NULL)
 			mq_complain("no command %s; %s?", a->host,
 			    want.meant);
@@ -600,6 +603,9 @@ parse_words(struct mq_ask *a, int argc, char **argv)
 		    usage("no command %s; %s?", o->what[0], want.meant);
 	if (o->dry)
 		return usage("-n is for commands");
+	if (o->n > 0 && strchr(o->what[0], '/') != NULL)
+		return usage("%s is no host; -f shows what a pattern matches",
+		    o->what[0]);
 	if (o->filter != NULL && (want.filter != NULL || want.dests ||
 	    want.listing == REPORT))
 		return usage("filters go with no -f, which is dest=, nor with "

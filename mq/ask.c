@@ -489,7 +489,9 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 		if (h == NULL || h->h_addrtype != AF_INET) {
 			mq_ask_add_why(a, "%.200s: the host is not known%s",
 			    host, strspn(host, "0123456789") > 4 ?
-			    "; a message is shown by mailq show" : "");
+			    "; a message is shown by mailq show" :
+			    strchr(host, '.') == NULL ?
+			    ", and no command has this name" : "");
 			return 0;
 		}
 		if (h->h_addr_list[a->address] == NULL)

@@ -1173,11 +1173,18 @@ is 'a word that is like no command is a host' \
     "$rc $(sed 1q "$tmp/err")" '64 mailq: one host can be asked'
 if without NO_TCP; then
 	skip 'a host that is not known: the command is named' 'built with NO_TCP'
+	skip 'a word that is no host and no command' 'built with NO_TCP'
 else
 	mailq flsh
 	is 'a host that is not known: the command is named' \
 	    "$rc $(sed 1d "$tmp/err")" '69 mailq: no command flsh; flush?'
+	mailq list
+	is 'a word that is no host and no command' "$rc $(cat "$tmp/err")" \
+	    '69 mailq: list: the host is not known, and no command has this name'
 fi
+mailq 'smtp/*'
+is 'a pattern is no host' "$rc $(sed 1q "$tmp/err")" \
+    '64 mailq: smtp/* is no host; -f shows what a pattern matches'
 rm -f "$po/.mailq.command"
 mailq flush all
 like 'a command without a scheduler says that none answers' \
