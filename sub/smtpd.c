@@ -429,6 +429,20 @@ do_etrn(char *arg)
 }
 
 static void
+do_help(char *arg)
+{
+	(void)arg;
+	reply("214 2.0.0 HELO EHLO MAIL RCPT DATA RSET NOOP VRFY ETRN QUIT");
+}
+
+static void
+refuse_command(char *arg)
+{
+	(void)arg;
+	reply("502 5.5.1 the command is not implemented");
+}
+
+static void
 do_quit(char *arg)
 {
 	(void)arg;
@@ -443,14 +457,15 @@ static const struct {
 	{ "helo", do_helo }, { "ehlo", do_ehlo }, { "mail", do_mail },
 	{ "rcpt", do_rcpt }, { "data", do_data }, { "rset", do_rset },
 	{ "noop", do_noop }, { "vrfy", do_vrfy }, { "etrn", do_etrn },
-	{ "quit", do_quit }
+	{ "quit", do_quit }, { "help", do_help }, { "expn", refuse_command },
+	{ "starttls", refuse_command }, { "auth", refuse_command }
 };
 
 static void
 run_command(char *line)
 {
 	size_t n = strcspn(line, " "), i;
-	char name[8];
+	char name[9];
 
 	if (s.fault != NULL) {
 		reply("%s", s.fault);

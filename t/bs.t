@@ -94,6 +94,12 @@ VRFY <spam@x.org>|550 5.1.1
 VRFY|550 5.1.1
 NOOP|250 2.0.0
 ETRN|501 5.5.4
+HELP|214 2.0.0 .*HELO
+HELP MAIL|214 2.0.0
+EXPN list|502 5.5.1
+STARTTLS|502 5.5.1
+AUTH PLAIN|502 5.5.1
+STARTTLSX|500 5.5.1
 ETRN @far.example|250 2.0.0 .*far.example
 END
 like 'no mail goes to programs' \
