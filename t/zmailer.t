@@ -111,6 +111,14 @@ done
 for o in '-l /log' -Q '-w 80'; do
 	refuses sm $o
 done
+for o in S O; do
+	out=$("$top/ta/smtp" -N -$o 2>&1)
+	is "smtp -$o without an argument: the exit code is 64" $? 64
+	like "smtp -$o without an argument: a line says what to write instead" \
+	    "$out" "^smtp: -$o is for ZMailer's smtp only; here .*"
+done
+like 'smtp -Z without an argument: the usage is printed' \
+    "$("$top/ta/smtp" -N -Z 2>&1; echo $?)" '^64$'
 # scheduler -n asks them, as the scheduler would start them.
 for agent in smtp sm; do
 	[ -e "$tmp/bin/ta/$agent" ] || ln -s "$top/ta/$agent" "$tmp/bin/ta/$agent"

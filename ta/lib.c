@@ -463,14 +463,16 @@ void
 lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
     void (*usage)(void))
 {
-	while (f->letter != 0 && f->letter != option)
+	int letter = option == '?' ? optopt : option;	/* lacks its argument */
+
+	while (f->letter != 0 && f->letter != letter)
 		f++;
-	if (f->letter == 0)
+	if (f->letter == 0 || (f->instead == NULL && option == '?'))
 		usage();
 	if (f->instead == NULL)
 		return;
 	fprintf(stderr, "%s: -%c is for ZMailer's %s only; here %s\n", name,
-	    option, name, f->instead);
+	    letter, name, f->instead);
 	exit(X_USAGE);
 }
 
