@@ -30,8 +30,8 @@
  *	q_sweep		both files are removed
  *
  * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
- * nothing is loaded or fed; the loop continues until all agents have ended,
- * at most 15 seconds, and one more for those that are ended then.
+ * nothing is loaded or fed; the loop continues until all agents have ended.
+ * After 15 seconds agents get SIGTERM, and SIGKILL a second later.
  *
  * This file parses only options and the lines of the file of -Z.
  */
@@ -59,36 +59,41 @@
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
 
-#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
-/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
- * signals (2), pid file, statistics, the socket and port, both named pipes (4);
- * for a moment two scans, another directory, and two control files (5); and
- * both ends of one agent. */
+#define FDS_RESERVED	30	/* descriptors not for agents (seed 22, [1]) */
+/* The scheduler's own descriptors: 0 to 2, log, syslog, the pipe of signals
+ * (2), pid file, statistics, the socket and port, both named pipes (4).  Used
+ * for a short time: three directories, five files; both ends of a new agent. */
 #define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
-#define PATIENCE	15	/* seconds that agents have to finish */
-#define TICK		0.01	/* seconds; the coarsest clock: a shorter sleep
-				 * would only cost another pass */
+#define END_TIME	15	/* seconds that agents have to finish */
+#define TICK		0.01	/* seconds; the step of a coarse clock, added to
+				 * a sleep so that the deadline has passed */
 
-/* Options that only this file uses. */
+/* Options that only this file uses, and what belongs to them. */
 static struct {
-	int	daemon, forced, verbose, late, check, sync;
-	int	others;		/* options that -n has no use for */
-	const char *config;
-	const char *self;	/* the path by which we were started, or a name
-				 * without a slash */
+	int	daemon;		/* 1: in the background; the default */
+	int	force_daemon;	/* -d: in the background in spite of -i, -v */
+	int	verbose;	/* -v */
+	int	verbose_later;	/* -W: -v begins when the mail is loaded */
+	int	check;		/* -n */
+	int	load_first;	/* -S: agents start when the mail is loaded */
+	int	others;		/* 1: options that have no effect with -n */
+	unsigned nvars;		/* texts in opt.vars */
+	const char *config;	/* path of the configuration */
+	const char *self;	/* path of this program, or a name without a
+				 * slash */
 } me;
 
-static char cwd[PATH_MAX_];	/* directory of the start */
+static char start_dir[PATH_MAX_];	/* its paths are relative to this */
 
 static void
-say_plainly(const char *line)
+print_error(const char *line)
 {
 	fputs(line, stderr);
 	putc('\n', stderr);
 }
 
-/* Says on standard error what is wrong, and ends: start-up only. */
+/* Prints the reason on standard error, and exits.  Only for the start. */
 static void LIKE_PRINTF(2, 3)
 die(int code, const char *f, ...)
 {
@@ -102,7 +107,7 @@ die(int code, const char *f, ...)
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	say_plainly(line);
+	print_error(line);
 	exit(code);
 }
 
@@ -122,7 +127,7 @@ usage(void)
 }
 
 static void
-help(void)
+print_help(void)
 {
 	puts(synopsis);
 	puts("  -d              become a daemon, with -i and -v too\n"
@@ -147,13 +152,13 @@ help(void)
 	    "  -Z file         NAME=value lines: places, names for commands");
 }
 
-/* A switch of the Makefile: one that is set is not its own value. */
+/* A switch of the Makefile.  If it is set, its value differs from its name. */
 #define VALUE(s)	#s
 #define SWITCH(s)	{ #s, VALUE(s) }
 
-/* Also prints the NO_ switches of this build. */
+/* Prints the version and the NO_ switches of this build. */
 static void
-version(void)
+print_version(void)
 {
 	static const struct {
 		const char *name, *value;
@@ -177,10 +182,10 @@ version(void)
 	putchar('\n');
 }
 
-/* A number from min to max.  Text behind it is an error, unless end is given;
- * then *end is that text. */
+/* Returns the number from min to max of an option, or exits.  Sets *end to the
+ * text behind the number; with end NULL such a text is an error. */
 static long
-number(int letter, const char *s, long min, long max, const char **end)
+parse_number(int letter, const char *s, long min, long max, const char **end)
 {
 	unsigned long n;
 
@@ -190,21 +195,8 @@ number(int letter, const char *s, long min, long max, const char **end)
 	return n;
 }
 
-/* -E newentsmax[,seconds] */
-static void
-scan_bounds(const char *s)
-{
-	const char *end;
-
-	opt.scanmax = number('E', s, 1, 999999999L, &end);
-	if (*end == ',')
-		opt.scansecs = number('E', end + 1, 1, 3600, NULL);
-	else if (*end != '\0')
-		die(X_USAGE, "-E %s: newentsmax[,seconds] is needed", s);
-}
-
-/* Cuts the host off channel/host, in lower case, and returns it: "*" if it is
- * missing. */
+/* Splits channel/host, in lower case, into two strings.  Returns the host, "*"
+ * if it is missing. */
 static char *
 split_address(char *s)
 {
@@ -220,43 +212,54 @@ split_address(char *s)
 }
 
 static void
-take_option(int c, char *arg)
+apply_option(int c, char *arg)
 {
+	const char *end;
+
 	switch (c) {
-	case 'd': me.forced = 1; break;
+	case 'd': me.force_daemon = 1; break;
 	case 'i': me.daemon = 0; break;
 	case 'v': me.daemon = 0; me.verbose = 1; break;
-	case 'W': me.late = 1; break;
+	case 'W': me.verbose_later = 1; break;
 	case 'n': me.check = 1; break;
 	case 'F': opt.freeze = 1; break;
 	case 'H': opt.levels = opt.levels < 2 ? opt.levels + 1 : 2; break;
 	case 'Q': opt.quiet = 1; break;
-	case 'S': me.sync = 1; break;
+	case 'S': me.load_first = 1; break;
 	case 'f': me.config = arg; break;
-	case 'E': scan_bounds(arg); break;
+	case 'E':
+		opt.scanmax = parse_number(c, arg, 1, 999999999L, &end);
+		if (*end == ',')
+			opt.scansecs = parse_number(c, end + 1, 1, 3600, NULL);
+		else if (*end != '\0')
+			die(X_USAGE, "-E %s: newentsmax[,seconds] is needed",
+			    arg);
+		break;
 	case 'L': opt.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
 	case 'M': log_warn("option -M %s has no effect", arg); break;
-	case 'N': opt.agentfiles = number(c, arg, 10, 65536L, NULL); break;
+	case 'N':
+		opt.agentfiles = parse_number(c, arg, 10, 65536L, NULL);
+		break;
 	case 'P': opt.postoffice = arg; break;
-	case 'R': opt.forkrate = number(c, arg, 1, 10000, NULL); break;
+	case 'R': opt.forkrate = parse_number(c, arg, 1, 10000, NULL); break;
 	case 'q': opt.rendezvous = arg; break;
 	case 'p':
 		opt.pick_channel = arg;
 		opt.pick_host = split_address(arg);
 		break;
 	case 'Z': opt.envfile = arg; break;
-	case 'V': version(); exit(0);
+	case 'V': print_version(); exit(0);
 	default: usage();
 	}
 }
 
 /* ---- locations ------------------------------------------------------- */
 
-/* A new text of all three.  Such texts are made once, at the start, and never
+/* Returns a copy of the three texts, joined.  Made at the start only, and never
  * freed. */
 static char *
-joined(const char *a, const char *between, const char *b)
+join_texts(const char *a, const char *between, const char *b)
 {
 	char *s = mem_get(strlen(a) + strlen(b) + 2);
 
@@ -265,19 +268,20 @@ joined(const char *a, const char *between, const char *b)
 	return strcat(strcat(strcpy(s, a), between), b);
 }
 
-/* Adds NAME=value to opt.vars: at the end, or before others of the name. */
+/* Adds NAME=value to opt.vars, at the beginning or at the end.  Of equal names
+ * the first counts. */
 static void
-add_var(char *text, int before)
+add_var(char *text, int is_first)
 {
-	static unsigned n;
-	unsigned at = before ? 0 : n;
+	unsigned at = is_first ? 0 : me.nvars;
 
-	opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
+	opt.vars = realloc(opt.vars, (me.nvars + 2) * sizeof(*opt.vars));
 	if (opt.vars == NULL)
 		die(X_OSERR, "no memory");
-	memmove(opt.vars + at + 1, opt.vars + at, (n - at) * sizeof(text));
+	memmove(opt.vars + at + 1, opt.vars + at,
+	    (me.nvars - at) * sizeof(text));
 	opt.vars[at] = text;
-	opt.vars[++n] = NULL;
+	opt.vars[++me.nvars] = NULL;
 }
 
 /* Reads the file of -Z into opt.vars. */
@@ -285,36 +289,40 @@ static void
 read_vars(const char *file)
 {
 	char line[OFFICE_LINE], *s;
-	unsigned at = 0;
+	unsigned bad_line = 0;
 	struct stat st;
 	FILE *f = fopen(file, "r");
 
 	if (f != NULL && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
-		f = NULL;	/* a BSD would read it */
+		f = NULL;	/* a BSD can read the bytes of a directory */
 		errno = EISDIR;
 	}
 	if (f == NULL)
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
-	while ((s = office_next_var(f, line, &at)) != NULL)
-		add_var(joined(s, "", ""), 0);
-	if (at > 0)
-		die(X_CONFIG, "%s:%u: %.*s: NAME=value is needed", file, at,
-		    (int)strcspn(line, "\n"), line + strspn(line, " \t"));
+	while ((s = office_next_var(f, line, &bad_line)) != NULL)
+		add_var(join_texts(s, "", ""), 0);
+	if (bad_line > 0)
+		die(X_CONFIG, "%s:%u: %.*s: NAME=value is needed", file,
+		    bad_line, (int)strcspn(line, "\n"),
+		    line + strspn(line, " \t"));
 	if (ferror(f))
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
 	fclose(f);
 }
 
-/* The path as an absolute one; NULL stays NULL. */
+/* Returns the absolute path; NULL for NULL. */
 static const char *
-absolute(const char *path)
+make_absolute(const char *path)
 {
-	return path == NULL || *path == '/' ? path : joined(cwd, "/", path);
+	if (path == NULL || *path == '/')
+		return path;
+	return join_texts(start_dir, "/", path);
 }
 
-/* The value of the option, the environment, the file of -Z, or the default. */
+/* Returns the absolute path that the option, the environment or the file of -Z
+ * gives, or the default. */
 static const char *
-location(const char *given, const char *name, const char *ours)
+find_location(const char *given, const char *name, const char *def)
 {
 	const char *s = given;
 
@@ -322,21 +330,22 @@ location(const char *given, const char *name, const char *ours)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
 		s = cf_get_var(name);
-	return absolute(s != NULL && *s != '\0' ? s : ours);
+	return make_absolute(s != NULL && *s != '\0' ? s : def);
 }
 
-/* Sets the location, which ${NAME} is from now on. */
+/* Sets the location and the value of ${NAME}. */
 static void
-place(const char **given, const char *name, const char *ours)
+set_location(const char **given, const char *name, const char *def)
 {
-	*given = location(*given, name, ours);
-	add_var(joined(name, "=", *given), 1);
+	*given = find_location(*given, name, def);
+	add_var(join_texts(name, "=", *given), 1);
 }
 
-/* The path of a program of ours: it is beside us, if we were started by a path,
- * or in MAILBIN.  Good until the next call. */
+/* Returns the path of a program that belongs to the scheduler: in the directory
+ * of the scheduler, if its path is known, or in MAILBIN.  Valid until the next
+ * call. */
 static char *
-program(const char *name)
+program_path(const char *name)
 {
 	static char path[PATH_MAX_];
 	const char *slash = strrchr(me.self, '/');
@@ -348,69 +357,70 @@ program(const char *name)
 	return path;
 }
 
-/* The file of -Z comes first, as it may name all others. */
+/* Sets all locations.  The file of -Z is read first, as it may give the
+ * others. */
 static void
-find_locations(void)
+set_locations(void)
 {
 	const char *levels, *path = getenv("PATH");
 
-	if (getcwd(cwd, sizeof(cwd)) == NULL)
+	if (getcwd(start_dir, sizeof(start_dir)) == NULL)
 		die(X_OSERR, "current directory: %s", strerror(errno));
 	if (strchr(me.self, '/') != NULL)
-		me.self = absolute(me.self);
+		me.self = make_absolute(me.self);
 	if (opt.envfile == NULL)
 		opt.envfile = getenv("ZCONFIG");
 	if (opt.envfile != NULL) {
-		opt.envfile = absolute(opt.envfile);
+		opt.envfile = make_absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
 	levels = cf_get_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
-	place(&opt.postoffice, "POSTOFFICE", POSTOFFICE);
-	place(&opt.mailbin, "MAILBIN", MAILBIN);
-	place(&opt.mailshare, "MAILSHARE", MAILSHARE);
-	place(&opt.logdir, "LOGDIR", LOGDIR);
-	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
-	/* that of the file comes first */
-	if (opt.envfile != NULL)	/* for agents that -n asks */
-		add_var(joined("ZCONFIG", "=", opt.envfile), 1);
-	add_var(joined("PATH", "=", path != NULL ? path : PATH), 0);
-	opt.statlog = absolute(opt.statlog);
+	set_location(&opt.postoffice, "POSTOFFICE", POSTOFFICE);
+	set_location(&opt.mailbin, "MAILBIN", MAILBIN);
+	set_location(&opt.mailshare, "MAILSHARE", MAILSHARE);
+	set_location(&opt.logdir, "LOGDIR", LOGDIR);
+	opt.rendezvous = find_location(opt.rendezvous, "RENDEZVOUS", NULL);
+	if (opt.envfile != NULL)	/* for agents that -n runs */
+		add_var(join_texts("ZCONFIG", "=", opt.envfile), 1);
+	/* at the end: a PATH in the file of -Z counts */
+	add_var(join_texts("PATH", "=", path != NULL ? path : PATH), 0);
+	opt.statlog = make_absolute(opt.statlog);
 	if (me.config == NULL)
-		me.config = joined(opt.mailshare, "/", "scheduler.cf");
-	else if (!me.check)	/* errors name it as it was given */
-		me.config = absolute(me.config);
+		me.config = join_texts(opt.mailshare, "/", "scheduler.cf");
+	else if (!me.check)	/* -n prints the path as written */
+		me.config = make_absolute(me.config);
 	if (opt.logfile != NULL)
-		opt.logfile = absolute(opt.logfile);
+		opt.logfile = make_absolute(opt.logfile);
 	else if (me.daemon)
-		opt.logfile = joined(opt.logdir, "/", "scheduler");
+		opt.logfile = join_texts(opt.logdir, "/", "scheduler");
 }
 
 /* ---- the configuration ----------------------------------------------- */
 
 static void
-say_in_log(const char *line)
+log_config_error(const char *line)
 {
 	log_err("config %s", line);
 }
 
-/* -n: executes scheduler-check with the locations and the values of the file of
- * -Z (check.c). */
+/* Executes scheduler-check (check.c), for -n, with the locations and the values
+ * of the file of -Z. */
 static void
-become_checker(char *address)
+exec_checker(char *address)
 {
-	static char name[] = "scheduler-check", none[] = "";
-	char *path = program(name);
+	static char name[] = "scheduler-check", empty[] = "";
+	char *path = program_path(name);
 
 	if (me.others)
-		say_plainly("scheduler: -n checks the configuration; no "
+		print_error("scheduler: -n checks the configuration; no "
 		    "scheduler is started (ZMailer's -n is PARAMbouncesize 0)");
-	/* other arguments come before the values */
-	add_var(address != NULL ? split_address(address) : none, 1);
-	add_var(address != NULL ? address : none, 1);
-	add_var(joined(me.config, "", ""), 1);
+	/* the arguments, from the last to the first, go before the values */
+	add_var(address != NULL ? split_address(address) : empty, 1);
+	add_var(address != NULL ? address : empty, 1);
+	add_var(join_texts(me.config, "", ""), 1);
 	add_var(name, 1);
 	execv(path, opt.vars);
 	die(X_OSFILE, "%s: %s; without it nothing is checked", path,
@@ -419,24 +429,24 @@ become_checker(char *address)
 
 /* ---- logs ------------------------------------------------------------ */
 
-/* Opens the log; one with addresses is made with mode 0640: 0 or -1. */
+/* Opens the log: 0 or -1.  A new log with addresses gets the mode 0640. */
 static int
 open_log(const struct config *c)
 {
-	mode_t was = umask(c->logaddresses ? 027 : 022);
-	int bad = opt.logfile != NULL && log_file(opt.logfile) < 0;
+	mode_t mask = umask(c->logaddresses ? 027 : 022);
+	int rc = opt.logfile != NULL ? log_file(opt.logfile) : 0;
 
-	umask(was);
-	return bad ? -1 : 0;
+	umask(mask);
+	return rc;
 }
 
-#define SYSLOG_LEAST	60	/* seconds that it has to run to be started
-				 * anew when it ends */
+#define SYSLOG_LEAST	60	/* seconds of its life after which a
+				 * scheduler-syslog is restarted at once */
 
 static struct {
-	long	pid;		/* of scheduler-syslog, 0: it does not run */
-	double	born;		/* mono */
-} sl;
+	long	pid;		/* of scheduler-syslog; 0: it does not run */
+	double	born;		/* mono; its start */
+} syslog_child;
 
 /* Starts scheduler-syslog (syslog.c), which gets a copy of the log. */
 static void
@@ -449,50 +459,53 @@ start_syslog(void)
 
 	memset(&c, 0, sizeof(c));
 	text_fmt(ident, sizeof(ident), "scheduler[%ld]", (long)getpid());
-	c.argv[0] = program("scheduler-syslog");
+	c.argv[0] = program_path("scheduler-syslog");
 	c.argv[1] = ident;
 	c.uid = geteuid();
 	c.gid = getegid();
 	c.files = opt.agentfiles;
 	cmd_set_env(&c, "TZ", getenv("TZ"));
-	sl.pid = cmd_start(&c, ends);
-	if (sl.pid < 0) {
+	syslog_child.pid = cmd_start(&c, ends);
+	if (syslog_child.pid < 0) {
 		log_err("syslog %s; only the log file has the log",
 		    strerror(errno));
-		sl.pid = 0;
+		syslog_child.pid = 0;
 		return;
 	}
-	sl.born = now.mono;
+	syslog_child.born = now.mono;
 	log_copy = ends[1];
 	if (ends[0] != ends[1])
 		close(ends[0]);
 #endif
 }
 
-/* It has ended.  One that ends soon, as it cannot run, is left until the next
- * reload. */
+/* Restarts scheduler-syslog, which has ended with this status of wait.  If it
+ * has lived for a short time only, perhaps it cannot run, and the next reload
+ * restarts it. */
 static void
-syslog_ended(int status)
+reap_syslog(int status)
 {
-	sl.pid = 0;
+	syslog_child.pid = 0;
 	close(log_copy);
 	log_copy = -1;
 	log_warn("syslog program=%s has ended, %s %d%s",
-	    program("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
+	    program_path("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
 	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
 	    WTERMSIG(status), WIFEXITED(status) && WEXITSTATUS(status) ==
 	    X_OSFILE ? " (no scheduler-syslog)" : "");
-	if (now.mono - sl.born >= SYSLOG_LEAST)
+	if (now.mono - syslog_child.born >= SYSLOG_LEAST)
 		start_syslog();
 }
 
-#define LOGS_EVERY	25	/* seconds until it is seen that a log has been
-				 * renamed */
-static double logs_due;		/* mono */
+#define LOGS_EVERY	25	/* seconds between checks for renamed logs */
+static double logs_due;		/* mono; the next check */
 
-/* Returns 1 if err, an errno or 0, is a failure and not the last one. */
+static int log_error, statlog_error;	/* errno of the last try, or 0 */
+
+/* Sets *last to err, an errno or 0.  Returns 1 if err is an error and differs
+ * from the last one. */
 static int
-is_new_failure(int err, int *last)
+is_new_error(int err, int *last)
 {
 	int is_new = err != 0 && err != *last;
 
@@ -500,30 +513,25 @@ is_new_failure(int err, int *last)
 	return is_new;
 }
 
-/* Opens logs whose name is another file now.  If one cannot be opened, as its
- * directory is missing, the old one stays in use, which is logged once; again:
- * once more. */
+/* Opens a new log where the old log was renamed.  If that fails, as the
+ * directory is missing, the old log stays in use; the error is logged once. */
 static void
-open_logs(int again)
+reopen_logs(void)
 {
-	static int last, stat_last;
-
-	if (again)
-		last = stat_last = 0;
 	logs_due = now.mono + LOGS_EVERY;
-	if (is_new_failure(open_log(q.config) < 0 ? errno : 0, &last))
+	if (is_new_error(open_log(q.config) < 0 ? errno : 0, &log_error))
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
-	if (is_new_failure(msg_open_statlog() < 0 ? errno : 0, &stat_last))
+	if (is_new_error(msg_open_statlog() < 0 ? errno : 0, &statlog_error))
 		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
 }
 
 /* ---- reload ---------------------------------------------------------- */
 
-/* Takes the configuration in use.  The order matters: rings and threads are
+/* Puts the configuration into force.  The order matters: rings and threads are
  * renewed before any module searches them. */
 static void
-use(struct config *c)
+use_config(struct config *c)
 {
 	log_masks = !c->logaddresses;
 	if (c->nodsn)
@@ -535,74 +543,77 @@ use(struct config *c)
 	dest_sync_files(1);
 }
 
-/* Reads the configuration again. */
+/* Opens the logs anew and reads the configuration again.  Errors that were
+ * logged before are logged again. */
 static void
 reload(void)
 {
 	struct config *c;
 
-	open_logs(1);
-	if (me.daemon && sl.pid == 0)
+	log_error = statlog_error = 0;
+	reopen_logs();
+	if (me.daemon && syslog_child.pid == 0)
 		start_syslog();
-	c = cf_read_file(me.config, say_in_log);
+	c = cf_read_file(me.config, log_config_error);
 	if (c == NULL) {
-		log_err("reload file=%s has errors; what was in force stays",
-		    me.config);
+		log_err("reload file=%s has errors; the old configuration "
+		    "stays in force", me.config);
 		return;
 	}
-	use(c);
+	use_config(c);
 	log_info("reload file=%s done", me.config);
 }
 
 /* ---- the lock and the pid file ---------------------------------------- */
 
-#define ENDING		1	/* the byte of the lock file that a scheduler
-				 * unlocks when it begins to end */
-#define WAIT_MOST	30	/* seconds to wait for one that ends */
-#define WAIT_LEAST	2	/* the same, if it may just have got a signal */
+#define ENDING_BYTE	1	/* of the lock file; a scheduler that begins to
+				 * end unlocks this byte */
+#define WAIT_MOST	30	/* seconds to wait for a scheduler that ends */
+#define WAIT_LEAST	2	/* seconds until the other scheduler acts on a
+				 * signal */
 
 static char pid_path[PATH_MAX_];
-static int lock_fd;	/* stays open: closing any descriptor of the file would
-			 * end the lock */
+static int lock_fd;	/* never closed, as a close would end the lock */
 
-/* Another process has the lock: reports its number and exits. */
+/* Prints the number of the process that has the lock, and exits. */
 static void
 die_locked(int fd)
 {
 	if (errno != EACCES && errno != EAGAIN)
 		die(X_OSERR, "%s: no lock: %s", opt.postoffice,
 		    strerror(errno));
-	/* 0: it has just ended */
+	/* the number is 0 if the process has just ended */
 	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
 	    "office, its process number is %ld", pid_path,
 	    fd_lock_at(fd, F_GETLK, F_WRLCK, 0));
 }
 
-/* Takes the lock, so that this is the only scheduler, or waits for one that is
- * ending.  Whoever can read the file could lock it, too. */
+/* Locks the post office for this scheduler, or waits for another scheduler that
+ * is ending.  Only its owner can read, and so lock, the file. */
 static void
-take_lock(void)
+lock_office(void)
 {
-	int ending, said = 0;
+	int is_ending, is_logged = 0;
 
 	lock_fd = fd_own("../.lock.scheduler", O_RDWR | O_CREAT, 0600);
 	if (lock_fd < 0)
 		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
 		    fd_own_why());
 	for (; fd_lock(lock_fd) < 0; clock_read()) {
-		ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK, ENDING) == 0;
-		if (now.mono > (ending ? WAIT_MOST : WAIT_LEAST))
+		is_ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK,
+		    ENDING_BYTE) == 0;
+		if (now.mono > (is_ending ? WAIT_MOST : WAIT_LEAST))
 			die_locked(lock_fd);
-		if (ending && !said++)
-			log_warn("waiting pid=%ld is ending, and has %d "
-			    "seconds", fd_lock_at(lock_fd, F_GETLK, F_WRLCK, 0),
-			    WAIT_MOST);
+		if (is_ending && !is_logged++)
+			log_warn("waiting pid=%ld is ending; this scheduler "
+			    "waits %d seconds at most", fd_lock_at(lock_fd,
+			    F_GETLK, F_WRLCK, 0), WAIT_MOST);
 		sleep(1);
 	}
 }
 
-/* Writes the pid file, which all may read.  A scheduler of version 0.1 has its
- * lock there, and lets nobody else read it. */
+/* Writes the pid file, which all may read.  In version 0.1 this file is locked,
+ * and only its owner can read it. */
 static void
 write_pid_file(void)
 {
@@ -613,7 +624,7 @@ write_pid_file(void)
 
 	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
 	    opt.postoffice);
-	take_lock();
+	lock_office();
 	fd = fd_own(pid_path, O_RDWR | O_CREAT, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
@@ -623,24 +634,23 @@ write_pid_file(void)
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
 	while ((off_t)t.len < st.st_size && !t.cut)
-		text_add(&t, "\n");	/* over what a longer number left */
-	/* a full disk is no reason not to empty it: the lock holds anyway */
+		text_add(&t, "\n");	/* overwrites a longer number */
+	/* with a full disk the scheduler runs, as the lock needs no space */
 	if (fd_write(fd, line, t.len) < 0)
 		log_warn("pid-file file=%s %s", pid_path, strerror(errno));
 }
 
-/* Adds 1 to the number of the start, when no other scheduler is at work here.
- * Without a clock, times occur again, and spool ids contain this number
- * (lib/office.c). */
+/* Adds 1 to the count of starts on disk.  Without a clock, times repeat after a
+ * start, and spool ids contain this number (lib/office.c). */
 static void
 count_start(void)
 {
 	char line[24] = "";
-	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644), bad;
+	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644);
+	long n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
-	bad = fd < 0 || read(fd, line, sizeof(line) - 1) < 0;
 	text_fmt(line, sizeof(line), "%lu\n", num_of(line, NULL) + 1);
-	if (bad || lseek(fd, 0, SEEK_SET) < 0 ||
+	if (n < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
 	    fd_write(fd, line, strlen(line)) < 0)
 		log_err("spool file=%s %s", STARTS_FILE, fd_own_why());
 	if (fd >= 0)
@@ -652,8 +662,8 @@ count_start(void)
 static volatile sig_atomic_t got_term, got_reload, got_child;
 static int wake_pipe[2];
 
-/* The byte in the pipe ends a select that begins just now; for that one a flag
- * alone would be too late. */
+/* Sets the flag of the signal, and writes a byte into the pipe.  If the signal
+ * comes just before select, which does not read the flag, the byte ends it. */
 static void
 on_signal(int sig)
 {
@@ -666,7 +676,7 @@ on_signal(int sig)
 	else
 		got_term++;
 	if (write(wake_pipe[1], "", 1) < 0)
-		errno = 0;	/* it is full: then select ends anyway */
+		errno = 0;	/* a full pipe ends select, too */
 	errno = saved;
 }
 
@@ -678,7 +688,7 @@ catch_signals(void)
 	struct sigaction sa;
 	size_t i;
 
-	/* full or empty, the pipe must not stop us */
+	/* neither a full nor an empty pipe may block the scheduler */
 	if (pipe(wake_pipe) < 0 || fd_nonblock(wake_pipe[0]) < 0 ||
 	    fd_nonblock(wake_pipe[1]) < 0)
 		die(X_OSERR, "pipe: %s", strerror(errno));
@@ -687,28 +697,27 @@ catch_signals(void)
 	sa.sa_handler = on_signal;
 	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
 		sigaction(caught[i], &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* a write error is enough */
-	signal(SIGALRM, SIG_IGN);	/* a dump sets its own */
-	signal(SIGUSR2, SIG_IGN);	/* it asked for a dump once */
-	/* signals that our parent had blocked would never arrive */
+	signal(SIGPIPE, SIG_IGN);	/* write returns an error */
+	signal(SIGALRM, SIG_IGN);	/* only dumps use it */
+	signal(SIGUSR2, SIG_IGN);	/* version 0.1 made a dump */
+	/* the process that started us may have blocked signals */
 	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 }
 
 /* ---- becoming a daemon ----------------------------------------------- */
 
-static int parent = -1;		/* the pipe to the parent, which waits */
+static int ready_pipe = -1;	/* to the parent, which waits; -1: no parent */
 
-/* Closes descriptors that our parent left open, and makes sure that 0, 1 and 2
- * are open. */
+/* Opens the descriptors 0 to 2, if they are closed, and closes all others. */
 static void
-tidy_descriptors(void)
+reset_descriptors(void)
 {
 	long fd, n = sysconf(_SC_OPEN_MAX);
 
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= 2);
-	if (n < 4096)		/* some may be above a limit set later */
+	if (n < 4096)		/* a descriptor may be above a lowered limit */
 		n = 4096;
 	else if (n > 65536L)
 		n = 65536L;
@@ -716,10 +725,11 @@ tidy_descriptors(void)
 		close(fd);
 }
 
-/* The child returns.  The parent waits until a byte in the pipe says that the
- * child is ready, or exits with the child's exit code. */
+/* Forks, and returns in the child.  The parent waits: it exits with 0 when the
+ * child is ready and has written a byte to the pipe, or else with the child's
+ * exit code. */
 static void
-detach(void)
+fork_daemon(void)
 {
 	int p[2], status;
 	char c;
@@ -731,8 +741,8 @@ detach(void)
 		die(X_OSERR, "fork: %s", strerror(errno));
 	if (pid == 0) {
 		close(p[0]);
-		parent = p[1];
-		fd_cloexec(parent);
+		ready_pipe = p[1];
+		fd_cloexec(ready_pipe);
 #ifdef NO_SETSID
 		setpgid(0, 0);
 #else
@@ -750,13 +760,13 @@ detach(void)
 	_exit(WEXITSTATUS(status));
 }
 
-/* From here on all messages go to the log. */
+/* Opens the log, and lets a daemon use the terminal no more. */
 static void
 close_terminal(const struct config *c)
 {
 	int null;
 
-	if (me.daemon)		/* the first lines are for it, too */
+	if (me.daemon)		/* before the first line of the log */
 		start_syslog();
 	if (open_log(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
@@ -772,21 +782,8 @@ close_terminal(const struct config *c)
 	close(null);
 }
 
-/* Logs the line "ready", and then lets the parent exit. */
 static void
-say_ready(void)
-{
-	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
-	    VERSION, opt.postoffice);
-	log_flush();
-	if (parent >= 0) {
-		fd_write(parent, "", 1);
-		close(parent);
-	}
-}
-
-static void
-be_verbose(void)
+log_verbosely(void)
 {
 	if (me.verbose)
 		log_level = L_DEBUG;
@@ -795,25 +792,16 @@ be_verbose(void)
 /* ---- the loop -------------------------------------------------------- */
 
 static struct {
-	int	ending;		/* by a signal */
-	double	deadline;	/* mono; when patience with agents ends */
-	int	killed;		/* patience has ended: they got a signal */
-	double	files;		/* seconds until that of destinations is due */
+	int	ending;		/* 1: a signal has ended the work */
+	double	deadline;	/* mono; ending: when agents get a signal */
+	int	signals;	/* ending: sent to agents, TERM, then KILL */
+	double	dest_wait;	/* seconds until dest_sync_files has work */
 } state;
 
-/* Feeds no more jobs; agents have PATIENCE seconds to finish theirs. */
+/* Acts on the signals that have come.  After a signal to end, nothing is fed,
+ * and agents have END_TIME seconds to finish their jobs. */
 static void
-begin_to_end(void)
-{
-	state.ending = q.hold = 1;
-	fd_lock_at(lock_fd, F_SETLK, F_UNLCK, ENDING);
-	state.deadline = now.mono + PATIENCE;
-	log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
-	ta_end_all(0);
-}
-
-static void
-take_signals(void)
+handle_signals(void)
 {
 	char junk[64];
 	int status;
@@ -824,8 +812,8 @@ take_signals(void)
 	if (got_child) {
 		got_child = 0;
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			if (pid == sl.pid)
-				syslog_ended(status);
+			if (pid == syslog_child.pid)
+				reap_syslog(status);
 			else if (!ta_reap(pid, status))
 				status_reap(pid, status);
 	}
@@ -834,8 +822,13 @@ take_signals(void)
 		if (!state.ending)
 			reload();
 	}
-	if (got_term && !state.ending)
-		begin_to_end();
+	if (got_term && !state.ending) {
+		state.ending = q.hold = 1;
+		fd_lock_at(lock_fd, F_SETLK, F_UNLCK, ENDING_BYTE);
+		state.deadline = now.mono + END_TIME;
+		log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
+		ta_end_all(0);
+	}
 }
 
 static double
@@ -844,26 +837,11 @@ sooner(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Adds the descriptors of all modules: seconds until one of them has work.  At
- * the end only agents, queries and the deadline count. */
-static double
-prepare(fd_set *in, fd_set *out, int *max)
-{
-	double wait = sooner(ta_prep(in, out, max), status_prep(in, max));
-
-	fd_watch(wake_pipe[0], in, max);
-	if (state.ending)
-		return sooner(wait, state.deadline - now.mono);
-	wait = sooner(wait, in_prep(in, max));
-	wait = sooner(wait, state.files);
-	wait = sooner(wait, heap_wait(&q.due_messages));
-	return sooner(wait, heap_wait(&q.due_threads));
-}
-
-/* Sleeps until a descriptor is ready or a module has work, and reads the
- * clocks. */
+/* Sleeps until a descriptor is ready or a module has work, not at all with
+ * has_work.  Reads the clocks, and lets modules use the descriptors.  While the
+ * scheduler ends, only agents, queries and the deadline count. */
 static void
-wait_for_work(int more)
+wait_for_work(int has_work)
 {
 	fd_set in, out;
 	struct timeval tv;
@@ -872,8 +850,17 @@ wait_for_work(int more)
 
 	FD_ZERO(&in);
 	FD_ZERO(&out);
-	wait = prepare(&in, &out, &max);
-	wait = more || wait <= 0 ? 0 : wait + TICK;
+	fd_watch(wake_pipe[0], &in, &max);
+	wait = sooner(ta_prep(&in, &out, &max), status_prep(&in, &max));
+	if (state.ending) {
+		wait = sooner(wait, state.deadline - now.mono);
+	} else {
+		wait = sooner(wait, in_prep(&in, &max));
+		wait = sooner(wait, state.dest_wait);
+		wait = sooner(wait, heap_wait(&q.due_messages));
+		wait = sooner(wait, heap_wait(&q.due_threads));
+	}
+	wait = has_work || wait <= 0 ? 0 : wait + TICK;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - tv.tv_sec) * 1e6);
 	n = select(max + 1, &in, &out, NULL, &tv);
@@ -881,7 +868,7 @@ wait_for_work(int more)
 	clock_read();
 	if (n < 0 && err != EINTR)
 		log_err("select %s", strerror(err));
-	if (n <= 0) {		/* the sets say nothing */
+	if (n <= 0) {		/* select has not changed the sets */
 		FD_ZERO(&in);
 		FD_ZERO(&out);
 	}
@@ -889,45 +876,45 @@ wait_for_work(int more)
 	status_do(&in);
 }
 
-/* When agents have had their time, or at a second signal, those that are still
- * at work get SIGTERM, and SIGKILL a second later.  The tags decide at the next
- * start. */
-static int
-is_over(void)
+/* Sends SIGTERM to agents that are at work at the deadline, or at a second
+ * signal; and SIGKILL a second later.  The next start finds by the tags what
+ * they have done. */
+static void
+kill_late_agents(void)
 {
-	if (!state.ending || q.nagents == 0)
-		return state.ending;
-	if (now.mono < state.deadline && (got_term < 2 || state.killed))
-		return 0;
-	if (!state.killed)
-		log_warn("ending agents=%u are still at work and are ended",
+	if (q.nagents == 0 || (now.mono < state.deadline &&
+	    (got_term < 2 || state.signals > 0)))
+		return;
+	if (state.signals++ == 0)
+		log_warn("ending agents=%u are still at work and get SIGTERM",
 		    q.nagents);
 	ta_end_all(1);
 	state.deadline = now.mono + 1;
-	return state.killed++ > 0;
 }
 
 static void
-loop(void)
+run_loop(void)
 {
-	int more = 1;
+	int has_work = 1;
 
 	for (;;) {
-		wait_for_work(more);
-		take_signals();
-		if (is_over())
-			break;
-		more = 0;
-		if (!state.ending) {
-			more = in_load_files();
+		wait_for_work(has_work);
+		handle_signals();
+		has_work = 0;
+		if (state.ending) {
+			kill_late_agents();
+			if (q.nagents == 0 || state.signals == 2)
+				break;
+		} else {
+			has_work = in_load_files();
 			if (q.moved)
-				reload();	/* with new agents */
+				reload();	/* ends the old agents */
 			q.moved = 0;
 			if (q.start_loaded)
-				be_verbose();
-			state.files = dest_sync_files(0);
+				log_verbosely();
+			state.dest_wait = dest_sync_files(0);
 			if (now.mono >= logs_due)
-				open_logs(0);
+				reopen_logs();
 			q_run_timers();
 		}
 		ta_feed_rings();
@@ -939,10 +926,10 @@ loop(void)
 
 /* ---- main ------------------------------------------------------------ */
 
-/* Gets as many descriptors as we may have: their number.  With too few mail
- * would be loaded and not delivered. */
+/* Raises the limit of descriptors as far as possible.  Returns the limit, or
+ * exits if it is too low for one agent. */
 static long
-get_descriptors(void)
+raise_descriptors(void)
 {
 	long n;
 #ifndef NO_RLIMIT
@@ -959,12 +946,12 @@ get_descriptors(void)
 	n = n < 0 ? 64 : n < FD_SETSIZE ? n : FD_SETSIZE;
 	if (n < FDS_LEAST)
 		die(X_OSERR, "%ld files may be open at a time, and %d are "
-		    "needed for one agent and ourselves; raise the limit "
+		    "needed for the scheduler and one agent; raise the limit "
 		    "(ulimit -n)", n, FDS_LEAST);
 	return n;
 }
 
-/* What the machine and our user allow. */
+/* Logs what the machine and the user of the scheduler allow. */
 static void
 log_limits(long descriptors)
 {
@@ -976,21 +963,21 @@ log_limits(long descriptors)
 		    "without setgroups");
 #endif
 	if (geteuid() != 0)
-		log_info("user uid=%ld is not root: agents run as the same, "
-		    "user= and group= change nothing", (long)geteuid());
+		log_info("user uid=%ld is not root: all agents run as this "
+		    "user, and user= and group= have no effect",
+		    (long)geteuid());
 }
 
-/* Finds errors of the configuration, the limits and the post office before
- * anything is changed, and while there is a terminal to report them.  Modules
- * start in the order of their layers, the lowest first. */
+/* Checks configuration, limits and post office first, before any change, and
+ * while a terminal shows the errors.  Then modules start, the lowest first. */
 static void
-set_up(void)
+set_up_daemon(void)
 {
 	struct config *c;
 	long descriptors;
 	int code;
 
-	c = cf_read_file(me.config, say_plainly);
+	c = cf_read_file(me.config, print_error);
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
@@ -999,9 +986,9 @@ set_up(void)
 		    "this host in mail to it, such as box.example.org",
 		    opt.mailshare);
 	log_masks = !c->logaddresses;
-	descriptors = get_descriptors();
-	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :
-	    (descriptors - FDS_KEPT) / CMD_FDS;
+	descriptors = raise_descriptors();
+	opt.agents = descriptors <= FDS_RESERVED + CMD_FDS ? 1 :
+	    (descriptors - FDS_RESERVED) / CMD_FDS;
 	clock_read();
 	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
@@ -1015,8 +1002,8 @@ set_up(void)
 	if (held_read_file() < 0)
 		exit(X_OSERR);
 	close_terminal(c);
-	use(c);
-	q.hold = me.sync;
+	use_config(c);
+	q.hold = me.load_first;
 	log_limits(descriptors);
 }
 
@@ -1030,7 +1017,7 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 #endif
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		help();
+		print_help();
 		return 0;
 	}
 	me.daemon = 1;
@@ -1038,25 +1025,31 @@ main(int argc, char **argv)
 	opt.agentfiles = 32;
 	opt.forkrate = 30;
 	umask(022);
-	tidy_descriptors();
+	reset_descriptors();
 	while ((c = getopt(argc, argv,
 	    "dFHiQSvVWnf:E:L:l:M:N:P:R:q:p:Z:")) != -1) {
-		take_option(c, optarg);
+		apply_option(c, optarg);
 		me.others |= strchr("fnPZ", c) == NULL;
 	}
 	if (optind < argc - 1 || (optind < argc && !me.check))
 		usage();
-	me.daemon |= me.forced;
-	find_locations();
+	me.daemon |= me.force_daemon;
+	set_locations();
 	if (me.check)
-		become_checker(argv[optind]);
+		exec_checker(argv[optind]);
 	if (me.daemon)
-		detach();
-	if (!me.late)
-		be_verbose();
-	set_up();
-	say_ready();
-	loop();
+		fork_daemon();
+	if (!me.verbose_later)
+		log_verbosely();
+	set_up_daemon();
+	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
+	    VERSION, opt.postoffice);
+	log_flush();
+	if (ready_pipe >= 0) {		/* the parent exits */
+		fd_write(ready_pipe, "", 1);
+		close(ready_pipe);
+	}
+	run_loop();
 	dest_save_file();
 	status_close();
 	unlink(pid_path);

@@ -307,23 +307,19 @@ do_hold(struct operation *op)
 		    op->n[OUT_REPORT]);
 }
 
-/* Returns the next hold that the release ends, or NULL. */
-static const struct hold *
-next_hold(const struct operation *op)
-{
-	return op->msg == NULL && op->patterns == NULL ? q.holds :
-	    held_get(op->patterns != NULL, op->what);
-}
-
 /* Releases holds.  If the disk fails, former ones stay released. */
 static void
 do_release(struct operation *op)
 {
+	int is_all = op->msg == NULL && op->patterns == NULL;
 	const struct hold *h;
 
-	while ((h = next_hold(op)) != NULL &&
-	    held_set(h->patterns != NULL, h->text, 0) == 0)
+	for (;;) {
+		h = is_all ? q.holds : held_get(op->patterns != NULL, op->what);
+		if (h == NULL || held_set(h->patterns != NULL, h->text, 0) < 0)
+			break;
 		op->n[OUT_DONE]++;
+	}
 	if (op->n[OUT_DONE] > 0 && op->msg == NULL)
 		request_forgotten(op, ASK_WAKE);
 	if (h != NULL)
@@ -331,7 +327,7 @@ do_release(struct operation *op)
 	else if (op->n[OUT_DONE] > 0)
 		text_add(op->answer, "ok %u hold%s released", op->n[OUT_DONE],
 		    plural_ending(op->n[OUT_DONE]));
-	else if (op->msg == NULL && op->patterns == NULL)
+	else if (is_all)
 		text_add(op->answer, "ok nothing is on hold");
 	else
 		text_add(op->answer, "no there is no hold on %s", op->what);
@@ -462,23 +458,6 @@ can_log_request(void)
 	return 1;
 }
 
-/* Writes the dump, in a child, and exits. */
-static void
-run_dump(int fd)
-{
-	int i;
-
-	ctl_close_kept();
-	log_level = -1;		/* no line: the log belongs to the parent */
-	for (i = 1; i < SIGNALS; i++)
-		signal(i, SIG_DFL);
-	for (i = 3; i < FD_SETSIZE; i++)	/* the daemon has none above */
-		if (i != fd)
-			close(i);
-	fcntl(fd, F_SETFL, 0);	/* blocking: the child may wait */
-	_exit(dump_queue(fd) < 0);
-}
-
 /* Returns the index of a free place for a dump of the user, or -1. */
 static int
 find_free_place(long uid)
@@ -496,12 +475,22 @@ static int
 start_dump(int place, int fd)
 {
 	long pid;
+	int i;
 
 	q_sweep();		/* the dump shows no finished mail */
 	log_flush();		/* the child gets an empty buffer */
 	pid = fork();
-	if (pid == 0)
-		run_dump(fd);
+	if (pid == 0) {
+		ctl_close_kept();
+		log_level = -1;	/* no line: the log belongs to the parent */
+		for (i = 1; i < SIGNALS; i++)
+			signal(i, SIG_DFL);
+		for (i = 3; i < FD_SETSIZE; i++)	/* there are no more */
+			if (i != fd)
+				close(i);
+		fcntl(fd, F_SETFL, 0);	/* blocking: the child may wait */
+		_exit(dump_queue(fd) < 0);
+	}
 	if (pid > 0)
 		st.dump_pid[place] = pid;
 	return pid < 0 ? -1 : 0;
