@@ -38,8 +38,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* beyond them files bring no new ones, as
-				 * finding one is O(channels) */
+#define CHANNELS_MOST	100	/* channels beyond which files make none, as to
+				 * find a channel is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define OTHERS_ROUNDS	3	/* rounds that a destination is dead by the
@@ -50,9 +50,9 @@ double dest_period = 300;	/* seconds between rounds of files */
 static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
-	unsigned wrong, logged;	/* errors of this round and of the last one */
-	unsigned most;		/* destinations in this round beyond which the
-				 * files of other hosts bring no new ones */
+	unsigned errors, last_errors;	/* of this round and of the last one */
+	unsigned most;		/* destinations in core beyond which files of
+				 * other hosts make none in this round */
 } db;
 
 /* record: a line of a file, with times that count from now. */
@@ -70,7 +70,7 @@ struct record {
 static void
 log_problem(const char *path, const char *what, const char *why)
 {
-	if (++db.wrong > db.logged)
+	if (++db.errors > db.last_errors)
 		log_warn("destdb file=%s %s%s", path, what, why);
 }
 
@@ -145,9 +145,10 @@ write_record(FILE *f, const struct thread *d)
 		fwrite(line, 1, t.len, f);
 }
 
-/* Writes destinations with mail first, then the most recently used: a full file
- * lacks those that are forgotten first, and the sweep of the start lists the
- * last record first. */
+/* Writes destinations with mail first, then the unused ones, the last used
+ * first: a file that is full lacks those that were unused longest.  A start
+ * reads the records and lists them as unused in the opposite order, which is
+ * that of q.unused. */
 static void
 write_all(FILE *f)
 {
@@ -165,13 +166,14 @@ write_all(FILE *f)
 		while (d != q.unused);
 }
 
-/* Writes our file anew if it lacks some of which, USES and CHANGES. */
+/* Writes our file anew if it lacks something of these kinds, USES or CHANGES.
+ * Begins to count the errors of a round. */
 static void
-write_if_lacking(int which)
+write_own_file(int kinds)
 {
-	db.logged = db.wrong;
-	db.wrong = 0;
-	if ((q.unsaved & which) == 0)
+	db.last_errors = db.errors;
+	db.errors = 0;
+	if ((q.unsaved & kinds) == 0)
 		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
 	if (fd_replace(own_path(), write_all) < 0) {
@@ -206,11 +208,11 @@ unescape(char *s)
 	return 0;
 }
 
-/* Returns 1 if the field is a word, which is then unescaped. */
+/* Unescapes a channel or host, in place: 0, or -1 if s is none. */
 static int
 unescape_word(char *s)
 {
-	return unescape(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_;
+	return unescape(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_ ? 0 : -1;
 }
 
 /* Returns a number from 0 to most, or -1. */
@@ -228,10 +230,10 @@ is_whole_line(const struct lines *l)
 	return !l->overlong && !l->unended && strlen(l->line) == l->len;
 }
 
-/* Parses a line of a file that was written passed seconds ago: 0, or -1 if the
+/* Parses a line of a file that was written age seconds ago: 0, or -1 if the
  * line is damaged. */
 static int
-parse_record(struct lines *l, long passed, struct record *r)
+parse_record(struct lines *l, long age, struct record *r)
 {
 	char *f[7], *p = is_whole_line(l) ? l->line : NULL;
 	long used;
@@ -243,8 +245,8 @@ parse_record(struct lines *l, long passed, struct record *r)
 		if (p != NULL)
 			*p++ = '\0';
 	}
-	if (n < 7 || p != NULL || !unescape_word(f[0]) ||
-	    !unescape_word(f[1]) || unescape(f[6]) < 0 ||
+	if (n < 7 || p != NULL || unescape_word(f[0]) < 0 ||
+	    unescape_word(f[1]) < 0 || unescape(f[6]) < 0 ||
 	    strlen(f[6]) > WORDS_MOST)
 		return -1;
 	r->channel = f[0];
@@ -257,8 +259,8 @@ parse_record(struct lines *l, long passed, struct record *r)
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
 	    (r->window == 0) != (r->left >= 0))
 		return -1;
-	r->left = r->left > passed ? r->left - passed : 0;
-	r->used = now.mono - used - passed;
+	r->left = r->left > age ? r->left - age : 0;
+	r->used = now.mono - used - age;
 	return 0;
 }
 
@@ -289,11 +291,11 @@ restore_state(struct thread *t, const struct record *r)
 		reason_copy(&t->reason, r->reason);
 }
 
-/* Makes a destination that is dead for the host who dead here, too, unless a
+/* Makes a destination dead that is dead in the file of another host, unless a
  * good report here was later.  The next rounds prolong its dead time as long as
  * the file says so. */
 static void
-sleep_by_file(struct thread *t, const struct record *r, const char *who)
+sleep_by_file(struct thread *t, const struct record *r, const char *other)
 {
 	char why[WORDS_MOST + 200];
 	long span = whole_seconds(OTHERS_ROUNDS * dest_period);
@@ -304,7 +306,7 @@ sleep_by_file(struct thread *t, const struct record *r, const char *who)
 	if (span > r->left)
 		span = r->left;
 	if (!t->by_other) {
-		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
+		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, other);
 		reason_copy(&t->reason, why);
 		log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 		    t->chan->name, t->host, span, (unsigned)t->tries, why);
@@ -327,28 +329,30 @@ channel_of_record(const char *name)
 	return c == NULL && n >= CHANNELS_MOST ? NULL : th_get_channel(name);
 }
 
-/* Applies a record of the file of the host who; NULL: of our own file. */
+/* Applies a record of our own file (other is NULL) to a destination that is new
+ * to core, or one of another host's file to any destination. */
 static void
-apply_record(struct record *r, const char *who)
+apply_record(struct record *r, const char *other)
 {
-	const struct conf *f = who != NULL && r->left <= 0 ? NULL :
+	const struct conf *f = other != NULL && r->left <= 0 ? NULL :
 	    cf_match(q.config, r->channel, r->host);
 	struct chan *chan = f == NULL || f->v.command == NULL ||
-	    (who != NULL && f->v.fb.cohorts == 0) ? NULL :
+	    (other != NULL && f->v.fb.cohorts == 0) ? NULL :
 	    channel_of_record(r->channel);
-	struct thread *t = chan == NULL ? NULL : th_lookup(chan, r->host, 0);
+	int is_new = chan == NULL || th_lookup(chan, r->host, 0) == NULL;
+	struct thread *t;
 
-	if (t == NULL ? who != NULL && q.dests.n >= db.most : who == NULL)
+	if (is_new ? other != NULL && q.dests.n >= db.most : other == NULL)
 		return;
 	t = th_get(chan, r->host, 0);
 	if (t == NULL)
 		return;
 	if (r->left > retry_longest_wait(&f->v))
 		r->left = retry_longest_wait(&f->v);
-	if (who == NULL)
+	if (other == NULL)
 		restore_state(t, r);
 	else
-		sleep_by_file(t, r, who);
+		sleep_by_file(t, r, other);
 	th_update(t);
 }
 
@@ -367,21 +371,21 @@ parse_head(struct lines *l)
 }
 
 static void
-read_lines(struct lines *l, const char *path, const char *who)
+read_lines(struct lines *l, const char *path, const char *other)
 {
 	unsigned long n, first = 0, bad = 0;
 	char what[100];
 	struct record r;
-	long passed = parse_head(l);
+	long age = parse_head(l);
 
-	if (passed < 0) {
+	if (age < 0) {
 		log_problem(path, "is empty, damaged or of another version; "
 		    "it is passed over", "");
 		return;
 	}
 	for (n = 2; line_next(l) && l->off <= FILE_MOST; n++)
-		if (parse_record(l, passed, &r) == 0)
-			apply_record(&r, who);
+		if (parse_record(l, age, &r) == 0)
+			apply_record(&r, other);
 		else if (bad++ == 0)
 			first = n;
 	text_fmt(what, sizeof(what), "lines=%lu damaged and passed over, "
@@ -393,17 +397,17 @@ read_lines(struct lines *l, const char *path, const char *who)
 		    strerror(l->error));
 }
 
-/* Reads the file of the host who; NULL: our own file.  Entries of the directory
- * that are no regular files are ignored. */
+/* Reads our own file (other is NULL) or that of another host, which is ignored
+ * if it is no regular file. */
 static void
-read_dest_file(const char *path, const char *who)
+read_dest_file(const char *path, const char *other)
 {
 	static struct lines l;
 	struct stat st;
 	int fd = fd_plain(path, O_RDONLY, &st);
 
 	if (fd < 0) {
-		if (errno != ENOENT && (who == NULL || errno != EINVAL))
+		if (errno != ENOENT && (other == NULL || errno != EINVAL))
 			log_problem(path, "cannot be read: ", strerror(errno));
 		return;
 	}
@@ -412,7 +416,7 @@ read_dest_file(const char *path, const char *who)
 		    "over", "");
 	} else {
 		line_start(&l, fd, 0);
-		read_lines(&l, path, who);
+		read_lines(&l, path, other);
 	}
 	close(fd);
 }
@@ -440,9 +444,9 @@ read_others(void)
 	closedir(dir);
 }
 
-/* ---- for the loop ------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------- */
 
-/* Runs a round of files; with a new path it reads our file first. */
+/* Runs a round.  If PARAMdestdb is new, our file is read first. */
 static void
 run_round(void)
 {
@@ -457,9 +461,9 @@ run_round(void)
 		if (q.dests.n > 0)
 			q.unsaved = CHANGES;
 		read_dest_file(own_path(), NULL);
-		db.wrong = 0;
+		db.errors = 0;
 	}
-	write_if_lacking(CHANGES);
+	write_own_file(CHANGES);
 	if (is_shared())
 		read_others();
 }
@@ -476,5 +480,5 @@ void
 dest_save_file(void)
 {
 	if (db.path[0] != '\0')
-		write_if_lacking(USES | CHANGES);
+		write_own_file(USES | CHANGES);
 }
