@@ -97,9 +97,9 @@ OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o destdb.o thread.o order
 # takes what it needs.
 LIB = lib/lib.a
 DAEMON = lib/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/deferred.o lib/path.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/deferred.o lib/scan.o lib/path.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/scan.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 # Programs that the scheduler starts, in MAILBIN: what -n becomes, and what
 # gives the log to syslogd.
 PROGRAMS = scheduler-check scheduler-syslog
@@ -112,7 +112,7 @@ all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
 AGENT = ta/lib.o ta/job.o $(LIB)
 MQ = mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o
 MAILQ = mailq.o $(MQ) $(LIB)
-SUB = sub/qrun.o sub/smtpd.o sub/peer.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o
+SUB = sub/qrun.o sub/smtpd.o sub/peer.o sub/clause.o sub/defer.o sub/etrn.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o
 SUBMIT = submit.o $(SUB) $(LIB)
 TALK = ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o
 SMTP = ta/smtp.o $(TALK) $(AGENT)

@@ -34,6 +34,8 @@
 
 #define WATCH_EVERY	5	/* seconds between two screens of -w */
 #define WATCH_MOST	86400	/* largest number of -w */
+#define OTHER_OFFICE	(-1)	/* in the place of an exit code: the answer is
+				 * about another post office */
 
 enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS, WATCH };
 
@@ -45,12 +47,13 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	named;		/* the environment names the post office, or a
-				 * command is about it */
+	int	named;		/* only a scheduler of postoffice counts: the
+				 * environment names it, or this is a command */
 	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* for show, or NULL */
 	long	every;		/* WATCH: seconds between two screens */
-	const char *meant;	/* command that the host resembles, or NULL */
+	const char *meant;	/* verb that the name of the host resembles, or
+				 * NULL */
 } want;
 
 /* WATCH: the screen before. */
@@ -70,6 +73,7 @@ static const char usage_text[] =
 
 /* ---- words ------------------------------------------------------------ */
 
+/* Prints the reason, unless it is empty, and the usage.  Returns X_USAGE. */
 static int LIKE_PRINTF(1, 2)
 usage(const char *f, ...)
 {
@@ -141,9 +145,9 @@ put_line(FILE *f, const char *s)
 	int c;
 
 	while (*s != '\0')
-		if (*s == '\t' || mq_escape(s) > 0)
+		if (*s == '\t' || mq_escaped_byte(s) > 0)
 			putc(*s++, f);
-		else if ((c = mq_reason_byte(&s)) != 0)
+		else if ((c = mq_next_reason_byte(&s)) != 0)
 			mq_put_byte(f, c);
 	putc('\n', f);
 }
@@ -167,34 +171,40 @@ is_thread_shown(const char *line)
 	return mq_has_match(want.patterns, s, host);
 }
 
+/* ring: a ring of the report while it is printed. */
+struct ring {
+	FILE	*f;
+	int	shown;			/* a thread of the ring was printed */
+	char	head[MQ_TOKEN_MAX];	/* first line, or "" */
+};
+
 /* Prints a line of the report.  A ring is its head, its threads and a line of
  * numbers; with a filter, a ring without a matching thread is left out. */
 static void
-report_line(void *f, const char *line)
+put_report_line(void *arg, const char *line)
 {
-	static char head[MQ_TOKEN_MAX];
-	static int shown;
+	struct ring *r = arg;
 
 	if (want.patterns == NULL || strncmp(line, "Kids:", 5) == 0 ||
 	    strncmp(line, "Msgs in ", 8) == 0) {
-		put_line(f, line);
+		put_line(r->f, line);
 	} else if (*line == '\t') {
-		if (shown)
-			put_line(f, line);
+		if (r->shown)
+			put_line(r->f, line);
 	} else if (*line != ' ') {
-		text_fmt(head, sizeof(head), "%s", line);
-		shown = 0;
+		text_fmt(r->head, sizeof(r->head), "%s", line);
+		r->shown = 0;
 	} else if (is_thread_shown(line)) {
-		if (!shown)
-			put_line(f, head);
-		shown = 1;
-		put_line(f, line);
+		if (!r->shown)
+			put_line(r->f, r->head);
+		r->shown = 1;
+		put_line(r->f, line);
 	}
 }
 
 /* ---- listings ---------------------------------------------------------- */
 
-/* 0, or -1 without memory. */
+/* Prints the wanted listing: 0, or -1 without memory. */
 static int
 show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 {
@@ -220,9 +230,10 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return 0;
 }
 
-/* Sends a command for each message that the filters match: an exit code. */
+/* Sends a command for each message that the filters match.  Returns an exit
+ * code. */
 static int
-do_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
+run_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
 {
 	if (!queue->facts) {
 		mq_complain("the scheduler does not say which post office is "
@@ -242,10 +253,10 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 	view.verbose = want.verbose;
 	view.postoffice = po;
 	view.filter = want.filter != NULL ? want.filter : want.order.filter;
-	if (want.order.show)
+	if (want.order.verb == MQ_SHOW)
 		return mq_show_story(&want.order, queue, &view, want.logfile);
-	if (want.order.verb != NULL)
-		return do_picked(queue, &view, a);
+	if (mq_is_command(want.order.verb))
+		return run_picked(queue, &view, a);
 	if (want.order.filter != NULL &&
 	    mq_order_pick(&want.order, queue, &view, &rc) < 0)
 		return rc;
@@ -272,8 +283,9 @@ keep_or_free(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* Shows the spool, as no scheduler answers; a scheduler that was named or that
- * takes requests silently is an error.  An exit code. */
+/* Shows the spool, as no scheduler answers, unless one was named or its answer
+ * is necessary.  Returns an exit code, not 0 also if a scheduler took a request
+ * and sent nothing. */
 static int
 show_spool(struct mq_ask *a)
 {
@@ -285,8 +297,8 @@ show_spool(struct mq_ask *a)
 	int rc;
 
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
-	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
-	    want.order.pick.states != 0) {
+	    want.dests || want.listing == REPORT ||
+	    mq_is_command(want.order.verb) || want.order.pick.states != 0) {
 		if (a->host != NULL && a->address == 0)
 			mq_complain("%s", a->why);	/* nobody was asked */
 		else
@@ -339,19 +351,19 @@ is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 	return !is_same_file(&ours, &theirs);
 }
 
-/* The post office of a scheduler of this machine, else NULL. */
+/* Returns the post office of a scheduler of this machine, else NULL. */
 static const char *
-find_office(const struct mq_queue *queue, const struct mq_ask *a)
+local_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	return !a->local ? NULL : queue->postoffice[0] == '/' ?
 	    queue->postoffice : want.postoffice;
 }
 
-/* Shows a dump that was read: an exit code. */
+/* Shows a dump that was read.  Returns an exit code. */
 static int
 show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
-	const char *po = find_office(queue, a);
+	const char *po = local_office(queue, a);
 
 	if (want.dests && !queue->facts) {
 		mq_complain("the scheduler does not tell of destinations: it "
@@ -381,10 +393,10 @@ static int
 read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
 {
-	int rc = mq_read_dump(queue, &a->in, why, line, arg);
+	enum mq_read result = mq_read_dump(queue, &a->in, why, line, arg);
 
-	if (rc != MQ_TWO)
-		return rc;
+	if (result != MQ_READ_TWO)
+		return result == MQ_READ_DONE ? 0 : -1;
 	if (mq_ask_again(a))
 		return mq_read_two(queue, &a->in, want.login, why,
 		    queue->both ? NULL : line, arg);
@@ -392,11 +404,12 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
 	return -1;
 }
 
-/* Asks for the report: 0, an exit code, or -1 if it is of another post office.
+/* Asks for the report and prints it.  Returns an exit code or OTHER_OFFICE.
  * Until the post office is known, a temporary file has the report. */
 static int
 ask_report(struct mq_queue *queue, struct mq_ask *a)
 {
+	static struct ring ring;	/* large for a stack */
 	const char *po;
 	char why[MQ_WHY_MAX], buf[4096];
 	FILE *f = needs_own_office(a) ? tmpfile() : stdout;
@@ -407,11 +420,13 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 		mq_complain("there is no place for a temporary file");
 		return X_UNAVAILABLE;
 	}
-	if (read_answer(queue, a, why, report_line, f) < 0) {
+	memset(&ring, 0, sizeof(ring));
+	ring.f = f;
+	if (read_answer(queue, a, why, put_report_line, &ring) < 0) {
 		mq_complain("%s", why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other_office(queue, a)) {
-		rc = -1;
+		rc = OTHER_OFFICE;
 	} else if (f != stdout && (fflush(f) != 0 || ferror(f))) {
 		mq_complain("a temporary file cannot be written");
 		rc = X_UNAVAILABLE;
@@ -420,7 +435,7 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 			for (rewind(f); (n = fread(buf, 1, sizeof(buf), f)) >
 			    0; )
 				fwrite(buf, 1, n, stdout);
-		po = find_office(queue, a);
+		po = local_office(queue, a);
 		if (want.patterns == NULL && queue->facts && po != NULL &&
 		    mq_read_around(queue, po, 0) < 0)
 			rc = X_UNAVAILABLE;
@@ -432,6 +447,7 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	return rc;
 }
 
+/* Asks for a dump and shows it.  Returns an exit code or OTHER_OFFICE. */
 static int
 ask_dump(struct mq_queue *queue, struct mq_ask *a)
 {
@@ -443,9 +459,11 @@ ask_dump(struct mq_queue *queue, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	mq_ask_close(a);
-	return is_other_office(queue, a) ? -1 : show_dump(queue, a);
+	return is_other_office(queue, a) ? OTHER_OFFICE : show_dump(queue, a);
 }
 
+/* Asks the places in turn and shows the first answer, or the spool.  Returns an
+ * exit code. */
 static int
 ask_and_show(struct mq_ask *a)
 {
@@ -456,24 +474,25 @@ ask_and_show(struct mq_ask *a)
 		if (mq_init(&queue) < 0)
 			return X_UNAVAILABLE;
 		queue.only_dests = want.dests;
-		queue.both = want.order.show;
+		queue.both = want.order.verb == MQ_SHOW;
 		queue.with_dests = want.listing == WATCH;
 		rc = want.listing == REPORT ? ask_report(&queue, a) :
 		    ask_dump(&queue, a);
-		if (rc < 0)
+		if (rc == OTHER_OFFICE)
 			mq_ask_add_why(a, "a scheduler answers for another "
 			    "post office, %s", queue.postoffice);
 		if (rc == 0)
 			keep_or_free(&queue);
 		else
 			mq_free(&queue);
-		if (rc >= 0)
+		if (rc != OTHER_OFFICE)
 			return rc;
 	}
 	return show_spool(a);
 }
 
-/* Shows the queue again and again, until a signal or a failed first screen. */
+/* Shows the queue again and again, until a signal comes, the output fails, or
+ * the first screen does.  Returns an exit code. */
 static int
 watch(struct mq_ask *a)
 {
@@ -483,7 +502,7 @@ watch(struct mq_ask *a)
 		a->place = a->address = a->two = a->local = 0;
 		a->denied = a->silent = 0;
 		a->why[0] = '\0';
-		mq_watch_begin();
+		mq_watch_begin(first);
 		rc = ask_and_show(a);
 		if (fflush(stdout) != 0 || ferror(stdout) || (first && rc != 0))
 			return rc;
@@ -534,19 +553,19 @@ parse_what(struct mq_order *o, int n, char **words)
 	return rc == X_USAGE ? usage("%s", "") : rc;
 }
 
-/* Runs a command with its arguments: an exit code. */
+/* Runs the command want.order.verb with its arguments.  Returns an exit code.
+ */
 static int
 run_command(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
-	int rc, done = 0;
+	int rc, released = 0;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    a->pipe != NULL || a->port != NULL || want.login != NULL ||
 	    (want.verbose && !o->dry))
 		return usage("a command takes no options but -n, and -v with "
 		    "that");
-	o->verb = argv[0];
 	rc = parse_what(o, argc - 1, argv + 1);
 	if (rc != 0)
 		return rc;
@@ -554,10 +573,10 @@ run_command(struct mq_ask *a, int argc, char **argv)
 		return usage("a command is about messages and patterns that "
 		    "are named, or about what filters find");
 	want.named = 1;
-	if (*o->verb == 'r' && o->n > 0) {
-		done = mq_release_words(o, want.postoffice);
+	if (o->verb == MQ_RELEASE && o->n > 0) {
+		released = mq_release_words(o, want.postoffice);
 		if (o->n == 0)
-			return done;
+			return released;
 	}
 	set_logfile();
 	rc = mq_order_resolve(o, want.postoffice, want.logfile);
@@ -565,10 +584,10 @@ run_command(struct mq_ask *a, int argc, char **argv)
 		return rc;
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? ask_and_show(a) :
 	    mq_order_send(o, a, NULL, NULL);
-	return done != 0 ? done : rc;
+	return released != 0 ? released : rc;
 }
 
-/* Runs show with its arguments: an exit code. */
+/* Runs show with its arguments.  Returns an exit code. */
 static int
 run_show(struct mq_ask *a, int argc, char **argv)
 {
@@ -578,7 +597,6 @@ run_show(struct mq_ask *a, int argc, char **argv)
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    want.verbose || o->dry)
 		return usage("show takes only -q, -p, -U and -L");
-	o->show = 1;
 	rc = parse_what(o, argc - 1, argv + 1);
 	if (rc != 0)
 		return rc;
@@ -614,18 +632,20 @@ parse_words(struct mq_ask *a, int argc, char **argv)
 	return 0;
 }
 
+/* Runs what the words behind the options ask for.  Returns an exit code. */
 static int
 run_words(struct mq_ask *a, int argc, char **argv)
 {
+	enum mq_verb verb = argc > 0 ? mq_find_verb(argv[0]) : MQ_LIST;
 	const char *why;
 
 	mq_pick_init(&want.order.pick);
-	if (want.logfile != NULL && (argc == 0 || strcmp(argv[0], "show") != 0))
+	want.order.verb = verb;
+	if (want.logfile != NULL && verb != MQ_SHOW)
 		return usage("-L is for show");
-	if (argc > 0 && mq_is_verb(argv[0]))
-		return run_command(a, argc, argv);
-	if (argc > 0 && strcmp(argv[0], "show") == 0)
-		return run_show(a, argc, argv);
+	if (verb != MQ_LIST)
+		return verb == MQ_SHOW ? run_show(a, argc, argv) :
+		    run_command(a, argc, argv);
 	if (parse_words(a, argc, argv) != 0)
 		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
@@ -656,7 +676,7 @@ int
 main(int argc, char **argv)
 {
 	static struct mq_ask ask;
-	int c, rc, bad = 0, span = 0;
+	int c, rc, bad = 0, bad_seconds = 0;
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
 		return X_OSERR;
@@ -674,7 +694,8 @@ main(int argc, char **argv)
 		case 'c': bad |= set_listing(COUNTS); break;
 		case 'w':
 			bad |= set_listing(WATCH);
-			span |= parse_seconds(argc, argv);
+			if (parse_seconds(argc, argv) < 0)
+				bad_seconds = 1;
 			break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
@@ -692,7 +713,8 @@ main(int argc, char **argv)
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
-	if (want.listing == WATCH && (span | parse_seconds(argc, argv)) < 0)
+	if (want.listing == WATCH &&
+	    (bad_seconds || parse_seconds(argc, argv) < 0))
 		return usage("-w takes 1 to 86400 seconds");
 	if (want.every == 0)
 		want.every = WATCH_EVERY;

@@ -21,8 +21,8 @@
  */
 #include "mq.h"
 #include "../lib/deferred.h"
+#include "../lib/scan.h"
 #include <ctype.h>
-#include <dirent.h>
 
 #define CONTROL		".control"
 #define STRAY_AGE	60	/* age of a stray to show, seconds */
@@ -82,38 +82,39 @@ is_bounce(const char *entry)
 	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
 }
 
-/* Counts the messages of po/dir, and sets *oldest to the age of the oldest, and
- * *bounces to the number of double bounces among them: 0, or -1 with errno. */
 static int
-count_dir(const char *po, const char *dir, int *messages, int *oldest,
-    int *bounces)
+is_no_dot_file(const char *entry)
 {
-	int router = strcmp(dir, "postman") != 0;
-	DIR *d = opendir(path_in(po, "%s", dir));
-	struct dirent *e;
-	struct stat st;
+	return entry[0] != '.';
+}
+
+/* Counts the messages of po/dir, and sets *oldest to the age of the oldest: 0,
+ * or -1 with errno. */
+static int
+count_dir(struct mq_queue *q, const char *po, const char *dir, int *messages,
+    int *oldest)
+{
+	int postman = strcmp(dir, "postman") == 0;
+	struct scan s;
+	unsigned i;
 	long age;
 
-	*messages = *bounces = 0;
-	*oldest = MQ_UNKNOWN;
-	if (d == NULL) {
-		*messages = MQ_UNKNOWN;
+	if (scan_read(&s, po, dir, postman ? is_no_dot_file :
+	    deferred_is_name) < 0)
 		return -1;
-	}
-	while ((e = readdir(d)) != NULL) {
-		if (e->d_name[0] == '.' ||
-		    (router && !deferred_is_name(e->d_name)) ||
-		    lstat(path_in(po, "%s/%s", dir, e->d_name), &st) < 0 ||
-		    (router && !S_ISREG(st.st_mode)) ||
-		    (!router && is_pair_control(po, e->d_name)))
+	if (*messages == MQ_UNKNOWN)
+		*messages = 0;
+	for (i = 0; i < s.n; i++) {
+		if (postman ? is_pair_control(po, s.v[i].name) :
+		    !s.v[i].regular)
 			continue;
 		++*messages;
-		age = file_age((long)st.st_mtime);
+		q->bounces += postman && is_bounce(s.v[i].name);
+		age = file_age(s.v[i].mtime);
 		if (age > *oldest)
 			*oldest = (int)age;
-		*bounces += !router && is_bounce(e->d_name);
 	}
-	closedir(d);
+	scan_free(&s);
 	return 0;
 }
 
@@ -121,47 +122,41 @@ count_dir(const char *po, const char *dir, int *messages, int *oldest,
 static int
 add_frozen(struct mq_queue *q, const char *po)
 {
-	DIR *d = opendir(path_in(po, "freezer"));
-	struct dirent *e;
-	struct stat st;
 	char name[MQ_NAME_MAX];
+	struct scan s;
+	unsigned i;
 	int bad = 0;
 
-	while (d != NULL && !bad && (e = readdir(d)) != NULL)
-		if (text_fmt(name, sizeof(name), "freezer/%s",
-		    e->d_name) >= 0 && mq_frozen_name(name) != NULL &&
-		    lstat(path_in(po, "%s", name), &st) == 0 &&
-		    S_ISREG(st.st_mode))
+	scan_read(&s, po, "freezer", is_no_dot_file);
+	for (i = 0; i < s.n && bad == 0; i++)
+		if (s.v[i].regular && text_fmt(name, sizeof(name),
+		    "freezer/%s", s.v[i].name) == 0 &&
+		    mq_frozen_name(name) != NULL)
 			bad = mq_note_add(q, MQ_FREEZER, name,
-			    file_age((long)st.st_mtime)) < 0;
-	if (d != NULL)
-		closedir(d);
-	return bad ? -1 : 0;
+			    file_age(s.v[i].mtime));
+	scan_free(&s);
+	return bad;
 }
 
 int
 mq_read_around(struct mq_queue *q, const char *po, int alone)
 {
 	struct office_routers r;
-	int i, n, age, none, bad;
+	int i, bad;
 
 	office_read_routers(&r);
 	for (i = 0; i < r.n; i++) {
-		bad = count_dir(po, r.v[i], &n, &age, &none);
+		bad = count_dir(q, po, r.v[i], &q->router, &q->router_age);
 		if (bad && i == 0 && !alone && errno == ENOENT)
 			return 0;	/* this is no post office */
 		if (bad && i == 0 && alone)
 			text_fmt(q->router_why, sizeof(q->router_why), "%s",
 			    strerror(errno));
-		if (bad)
-			continue;
-		q->router = n + (q->router == MQ_UNKNOWN ? 0 : q->router);
-		if (age > q->router_age)
-			q->router_age = age;
 	}
-	count_dir(po, "postman", &q->aside, &q->aside_age, &q->bounces);
-	bad = mq_read_unrouted(q, po) < 0 || add_frozen(q, po) < 0 ? -1 : 0;
-	return bad == 0 && alone ? read_holds(q, po) : bad;
+	count_dir(q, po, "postman", &q->aside, &q->aside_age);
+	if (mq_read_unrouted(q, po) < 0 || add_frozen(q, po) < 0)
+		return -1;
+	return alone ? read_holds(q, po) : 0;
 }
 
 struct strays {
@@ -174,7 +169,7 @@ struct strays {
  * the dump then has a control file that cannot be read.  The age is the time
  * since the move into queue/. */
 static void
-check_stray(void *arg, const char *name)
+note_stray(void *arg, const char *name)
 {
 	struct strays *s = arg;
 	struct mq_queue *q = s->q;
@@ -216,7 +211,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 	s.po = po;
 	s.bad = 0;
 	q->looked = 1;
-	path_walk(po, "queue", check_stray, &s);
+	path_walk(po, "queue", note_stray, &s);
 	return s.bad;
 }
 
@@ -305,7 +300,7 @@ mq_put_around(const struct mq_queue *q, int postman)
 /* ---- counts ----------------------------------------------------------- */
 
 void
-mq_count_around(const struct mq_queue *q)
+mq_put_around_counts(const struct mq_queue *q)
 {
 	static const char *const names[MQ_TOTALS] = { "accepted", "delivered",
 	    "deferred", "failed", "dsns", "set-aside" };

@@ -200,7 +200,8 @@ mq_ask_close(struct mq_ask *a)
 		drop_fifo();
 }
 
-/* Waits for the first bytes: 1, or 0 after leaving the place, with a reason. */
+/* Waits for the first bytes: 1, or 0 after closing the connection and adding a
+ * reason to a->why. */
 static int
 wait_answer(struct mq_ask *a, const char *where)
 {
@@ -215,7 +216,8 @@ wait_answer(struct mq_ask *a, const char *where)
 
 /* ---- pipes ----------------------------------------------------------- */
 
-/* Opens the request pipe: a descriptor, or -1 with why in words. */
+/* Opens the request pipe.  Returns a descriptor, or -1 with why, which is NULL
+ * if errno says it. */
 static int
 open_request(struct mq_ask *a, const char *path, int trusted,
     const char **why)
@@ -271,11 +273,10 @@ is_left_pipe(const char *path, const char *suffix)
 	return fd < 0 && errno == ENXIO;
 }
 
-/* Removes pipes of killed runs beside base, once in each run. */
+/* Removes pipes of killed runs beside base. */
 static void
 remove_left_pipes(const char *base)
 {
-	static int cleared;
 	char path[MQ_PATH_MAX];
 	const char *name = name_base(base);
 	size_t dir = (size_t)(name - base), n = strlen(name);
@@ -283,10 +284,8 @@ remove_left_pipes(const char *base)
 	DIR *d = NULL;
 
 	clock_read();
-	if (!cleared && text_fmt(path, sizeof(path), "%.*s.", (int)dir,
-	    base) == 0)
+	if (text_fmt(path, sizeof(path), "%.*s.", (int)dir, base) == 0)
 		d = opendir(path);
-	cleared = 1;
 	while (d != NULL && (e = readdir(d)) != NULL)
 		if (strncmp(e->d_name, name, n) == 0 && e->d_name[n] == '.' &&
 		    text_fmt(path, sizeof(path), "%.*s%s", (int)dir, base,
@@ -296,14 +295,14 @@ remove_left_pipes(const char *base)
 		closedir(d);
 }
 
-/* Makes our pipe, base.SUFFIX, and opens it: a descriptor, or -1 with errno. */
+/* Makes our pipe, base.SUFFIX, and opens it.  Returns a descriptor, or -1 with
+ * errno. */
 static int
 open_own(const char *base, char suffix[24], mode_t mode)
 {
 	mode_t mask = umask(0);
-	int fd, i, made = -1;
+	int fd, i, err, made = -1;
 
-	remove_left_pipes(base);
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
 	set_handlers(on_signal);	/* before there is anything to remove */
 	for (i = 0; i < 20 && made < 0; i++) {
@@ -320,10 +319,10 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	}
 	umask(mask);
 	if (made < 0) {
-		fd = errno;
+		err = errno;
 		fifo_path[0] = '\0';
 		drop_fifo();
-		errno = fd;
+		errno = err;
 		return -1;
 	}
 	fd = open(fifo_path, O_RDONLY | O_NONBLOCK);
@@ -374,6 +373,9 @@ send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
 		/* a scheduler of another user must be able to write */
 		ours = fstat(request, &st) == 0 &&
 		    (st.st_uid == 0 || st.st_uid == geteuid());
+		if (!a->cleared)
+			remove_left_pipes(base);
+		a->cleared = 1;
 		own = open_own(base, suffix, ours ? 0600 : 0622);
 		what = own >= 0 ? path : base;
 		why = own >= 0 || errno != EACCES ? NULL :
@@ -417,8 +419,8 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits until the connection succeeds or fails, which a read shows then: 0, or
- * -1 with errno. */
+/* Waits until the connection succeeds or fails; the first read tells which.  0,
+ * or -1 with errno. */
 static int
 wait_connected(int fd)
 {

@@ -8,7 +8,7 @@
  */
 #include "mq.h"
 
-#define BLOCK	64	/* bytes that are worked in at a time */
+#define BLOCK	64	/* bytes that are added at a time */
 #define MASK	0xffffffffUL	/* a word has 32 bits, an unsigned long more */
 
 /* The fractions of sines. */
@@ -36,10 +36,11 @@ static const int turns[4][4] = {
 	{ 6, 10, 15, 21 }
 };
 
-/* The function of step i of a round for three words; *which is set to the word
+/* Mixes three words as this step does, and sets *which to the index of the word
  * of the block that the step adds. */
 static unsigned long
-mixed(int step, unsigned long b, unsigned long c, unsigned long d, int *which)
+mix_words(int step, unsigned long b, unsigned long c, unsigned long d,
+    int *which)
 {
 	switch (step / 16) {
 	case 0:
@@ -57,8 +58,9 @@ mixed(int step, unsigned long b, unsigned long c, unsigned long d, int *which)
 	}
 }
 
+/* Adds a block to the digest. */
 static void
-work_in(unsigned long state[4], const unsigned char *block)
+add_block(unsigned long state[4], const unsigned char *block)
 {
 	unsigned long word[16], v[4], f;
 	int i, which, n;
@@ -70,7 +72,7 @@ work_in(unsigned long state[4], const unsigned char *block)
 		    (unsigned long)block[3] << 24;
 	memcpy(v, state, sizeof(v));
 	for (i = 0; i < 64; i++) {
-		f = mixed(i, v[1], v[2], v[3], &which) & MASK;
+		f = mix_words(i, v[1], v[2], v[3], &which) & MASK;
 		f = (f + v[0] + sines[i] + word[which]) & MASK;
 		n = turns[i / 16][i % 4];
 		v[0] = v[3];
@@ -94,7 +96,7 @@ mq_md5(const char *s, char hex[33])
 	int i;
 
 	for (left = strlen(s); left >= BLOCK; left -= BLOCK, s += BLOCK)
-		work_in(state, (const unsigned char *)s);
+		add_block(state, (const unsigned char *)s);
 	/* a bit, and the length at the end of a block */
 	memset(block, 0, sizeof(block));
 	memcpy(block, s, left);
@@ -103,9 +105,9 @@ mq_md5(const char *s, char hex[33])
 	for (i = 0; i < 4; i++)
 		block[n - 8 + (size_t)i] = (unsigned char)(bits >> 8 * i &
 		    255);
-	work_in(state, block);
+	add_block(state, block);
 	if (n > BLOCK)
-		work_in(state, block + BLOCK);
+		add_block(state, block + BLOCK);
 	for (i = 0; i < 32; i++)	/* of a byte, the high half first */
 		hex[i] = digits[state[i / 8] >> 4 * (i % 8 ^ 1) & 15];
 	hex[i] = '\0';

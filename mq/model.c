@@ -16,7 +16,7 @@
  */
 #include "mq.h"
 
-#define NEW_NOT		UINT_MAX
+#define FIND_ONLY	UINT_MAX	/* no index of a message */
 #define BYTES_MOST	(128.0 * 1024 * 1024)	/* of memory for a queue */
 
 const char *const mq_state_name[] = {
@@ -103,8 +103,8 @@ mq_init(struct mq_queue *q)
 
 /* ---- words and destinations ------------------------------------------ */
 
-/* Finds a word of a table, or adds it with id, unless that is NEW_NOT: NULL if
- * it is not found or without memory. */
+/* Returns the word of the table.  Adds a missing word, with this id; FIND_ONLY
+ * adds none.  NULL: not found, or no memory. */
 static struct mq_word *
 find_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 {
@@ -117,7 +117,7 @@ find_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 		if (strcmp(w->s, s) == 0)
 			return w;
 	}
-	if (id == NEW_NOT)
+	if (id == FIND_ONLY)
 		return NULL;
 	w = alloc_counted(q, sizeof(*w) + strlen(s));
 	if (w == NULL)
@@ -198,7 +198,7 @@ struct mq_msg *
 mq_msg_get(struct mq_queue *q, const char *name, int make)
 {
 	struct mq_word *w = find_word(q, &q->names, name,
-	    make ? q->nmsgs : NEW_NOT);
+	    make ? q->nmsgs : FIND_ONLY);
 	struct mq_msg *m;
 
 	if (w == NULL)
@@ -298,7 +298,7 @@ mq_job_by_qid(struct mq_queue *q, unsigned long qid)
 	return NULL;
 }
 
-/* ---- counts ----------------------------------------------------------- */
+/* ---- reasons, notes, counts ------------------------------------------- */
 
 int
 mq_why_add(struct mq_queue *q, unsigned msg, unsigned long off,

@@ -24,7 +24,7 @@
 /* ---- the queue as a dump has it (model.c) -------------------------- */
 
 /*
- * The state of a job.  The first is a state in unknown words, the last means
+ * The state of a job.  MQ_OTHER is a state in unknown words; MQ_SPOOL means
  * that no scheduler answered.
  */
 enum mq_state {
@@ -37,7 +37,7 @@ extern const char *const mq_state_name[];	/* as on the wire */
 /* mq_word: a text that is stored once for all its users. */
 struct mq_word {
 	struct hlink link;
-	unsigned id;		/* a message's name: index of the message */
+	unsigned id;		/* index of the message with this name */
 	char	s[1];
 };
 
@@ -64,8 +64,9 @@ struct mq_dest {
 	const char *channel, *host;
 	unsigned id;		/* gives destinations an order */
 	unsigned njobs;
-	unsigned msg, job;	/* spool: index of the last message + 1, and
-				 * of the job in that message */
+	/* while the spool is read: index + 1 of the last message for this
+	 * destination, and index of its job */
+	unsigned msg, job;
 	int	hidden;		/* the filter hides all jobs */
 	struct mq_facts *facts;	/* NULL: no facts */
 	struct mq_dest *next;	/* list of all destinations, in no order */
@@ -118,8 +119,8 @@ struct mq_why {
 };
 
 /*
- * mq_note: a hold on an address or a message, or a message file without a
- * control file.
+ * mq_note: a hold on an address or a message, a message file without a control
+ * file, or a message in freezer/.
  */
 enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_FREEZER,
 	       MQ_KINDS };
@@ -179,6 +180,7 @@ struct mq_queue {
 	int	uptime;		/* seconds; MQ_UNKNOWN */
 	int	facts;		/* the scheduler sent facts */
 	int	looked;		/* mq_read_strays has run */
+	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
 	/* the caller sets the next three before the dump is read */
 	int	only_dests;	/* keep destinations alone */
@@ -205,8 +207,8 @@ void	mq_free(struct mq_queue *);
  * the memory.  0 or -1. */
 int	mq_grow_array(struct mq_queue *, void **v, unsigned n, unsigned *room,
 	    size_t size);
-/* The next three return NULL without memory, or above a dump's limit of it.
- * mq_intern stores a text once. */
+/* The next three return NULL without memory, or if the queue has all the memory
+ * that it may have.  mq_intern stores a text once. */
 const char *mq_intern(struct mq_queue *, const char *);
 struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 	    const char *host);
@@ -264,6 +266,7 @@ struct mq_ask {
 	int	silent;		/* a place took our request and sent nothing */
 	int	two;		/* protocol 2: the connection stays open for
 				 * writing */
+	int	cleared;	/* pipes of killed runs were removed */
 	char	why[MQ_WHY_MAX];	/* why the places before failed */
 	struct mq_in in;
 };
@@ -272,11 +275,12 @@ struct mq_ask {
  * if none is left, with the reason of each in a->why. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_close(struct mq_ask *);
-/* Asks the same place again for protocol 2, by TCP: as mq_ask_next. */
+/* Asks the same place again by TCP, for protocol 2.  Returns what mq_ask_next
+ * returns. */
 int	mq_ask_again(struct mq_ask *);
 /* Adds a reason to a->why. */
 void	mq_ask_add_why(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
-/* The next byte, or -1. */
+/* Returns the next byte, or -1. */
 int	mq_read_byte(struct mq_in *);
 /* Sends "VERB WHAT" to the scheduler's command pipe: 0 with the answer in
  * a->in, or -1 with a->why. */
@@ -284,15 +288,22 @@ int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 
 /* ---- reading a dump (read.c, two.c, md5.c) ------------------------- */
 
-/* Reads a dump into the queue: 0; MQ_TWO if the scheduler has protocol 2; or -1
- * with the reason in why.  With report, each line of the scheduler's report
- * goes to report, and no queue is kept. */
-#define MQ_TWO	2
-int	mq_read_dump(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
-	    void (*report)(void *, const char *), void *arg);
+enum mq_read {
+	MQ_READ_ERROR = -1,	/* with the reason in why */
+	MQ_READ_DONE,
+	MQ_READ_TWO		/* the scheduler has protocol 2 */
+};
 
-/* Reads the queue or the report by protocol 2, on a new connection.  login is
- * "user/password"; NULL: those of scheduler.auth (two.c). */
+/* Reads a dump into the queue.  If report is not NULL, each line of the
+ * scheduler's report goes to report, and the queue is kept only if both is set.
+ */
+enum mq_read mq_read_dump(struct mq_queue *, struct mq_in *,
+	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
+	    void *arg);
+
+/* Reads the queue or the report by protocol 2, on a new connection: 0, or -1
+ * with the reason in why.  login is "user/password"; NULL: those of
+ * scheduler.auth (two.c). */
 int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
 	    void *arg);
@@ -301,17 +312,17 @@ void	mq_md5(const char *, char hex[33]);
 
 /* In a word of a dump, blanks, backslashes and bytes that do not print are
  * \ooo.  Returns the byte of the escape at s; 0: none. */
-int	mq_escape(const char *s);
+int	mq_escaped_byte(const char *s);
 void	mq_unescape(char *);
 
 /* ---- words for people (words.c) ------------------------------------ */
 
-/* Control, 8-bit bytes and backslashes become \ooo. */
+/* Prints a byte, or a text; control and 8-bit bytes and backslashes as \ooo. */
 void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
-/* Returns the next byte of a reason, with a blank for ends of lines; 0 at the
- * end. */
-int	mq_reason_byte(const char **);
+/* Returns the next byte of the reason, a blank for the end of a line, 0 at the
+ * end; and moves the pointer behind that byte. */
+int	mq_next_reason_byte(const char **);
 /* Returns ": REASON", or "" for no reason; valid until the next call. */
 const char *mq_reason(const char *);
 /* As printf, but each %s, which has no width, goes through mq_put.  mq_complain
@@ -346,9 +357,11 @@ int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
+/* Prints, behind before, the number of messages in postman/; nothing if there
+ * are none or there is a filter. */
 void	mq_put_aside(const struct mq_queue *, const char *before);
 /* Prints the counts of -c for mail beside the queue. */
-void	mq_count_around(const struct mq_queue *);
+void	mq_put_around_counts(const struct mq_queue *);
 
 /* ---- mail in deferred/ and freezer/ (unrouted.c) ------------------- */
 
@@ -404,7 +417,8 @@ int	mq_find_file(const char *word, const char *po, const char *logfile,
 
 /* Reads the spool: 0, or an exit code with the reason in why. */
 int	mq_read_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
-/* Adds the evicted messages from the spool.  As mq_read_spool. */
+/* Adds the evicted messages from the spool.  Returns what mq_read_spool
+ * returns. */
 int	mq_read_evicted(struct mq_queue *, const char *po,
 	    char why[MQ_WHY_MAX]);
 /* Reads sender, size and age of messages for which the dump has none. */
@@ -419,7 +433,6 @@ struct mq_view {
 	const char *filter;	/* NULL: none */
 };
 
-/* mq_rcpts: the recipients of a message, sorted by destination. */
 struct mq_rcpt {
 	const struct mq_dest *dest;
 	unsigned pos;		/* index in the file */
@@ -427,6 +440,7 @@ struct mq_rcpt {
 	char	*user;
 };
 
+/* mq_rcpts: the recipients of a message, sorted by destination. */
 struct mq_rcpts {
 	struct mq_rcpt *v;
 	unsigned n, room;
@@ -455,8 +469,8 @@ void	mq_put_job(const struct mq_queue *, const struct mq_job *,
 void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 	    const char *po, const char *reason);
 void	mq_put_wait(const struct mq_job *);
-/* Prints that the listing is empty and returns 1; else returns 0. */
-int	mq_put_none(const struct mq_queue *, const struct mq_view *);
+/* Returns 1 after printing that the listing is empty; 0 if it is not. */
+int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
 void	mq_show_counts(const struct mq_queue *, int scheduler);
 void	mq_put_totals(const struct mq_queue *);	/* the list's last line */
@@ -468,10 +482,11 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* Prints mail beside the queue, one object on each line. */
 void	mq_json_around(const struct mq_queue *);
+/* Clears a terminal, or prints an empty line before all screens but the first
+ * (watch.c). */
+void	mq_watch_begin(int first);
 /* Prints a screen of the queue and the changes since the last screen, seconds
- * ago; last may be empty (no msgs).  0, or -1 without memory.  mq_watch_begin
- * precedes all output of a screen (watch.c). */
-void	mq_watch_begin(void);
+ * ago; last may be empty (no msgs).  0, or -1 without memory. */
 int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
 	    long every, double seconds);
 /* Prints the facts of destinations, by name: 0, or -1 without memory. */
@@ -499,34 +514,47 @@ struct mq_pick {
 				 * not pass */
 };
 
+enum mq_word_kind {
+	MQ_BAD_FILTER = -1,	/* it was said why */
+	MQ_NO_FILTER,
+	MQ_FILTER
+};
+
 void	mq_pick_init(struct mq_pick *);
-/* Reads a word such as "from=anna@a.example": 1, 0 if it is no filter, or -1
- * after saying why. */
-int	mq_pick_parse(struct mq_pick *, const char *word);
+/* Reads the word if it is a filter, such as "from=anna@a.example". */
+enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
 /* mq_pick_begin hides all jobs, mq_pick shows those that pass, and mq_pick_end
  * hides destinations without jobs.  0, or -1 after saying why. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
-/* Does "text/end" in small letters match one of the patterns? */
+/* Returns 1 if "text/end", in lower case, matches one of the patterns. */
 int	mq_has_match(char *const *patterns, const char *text, const char *end);
 void	mq_pick_end(struct mq_queue *);
 
 /* ---- commands (verbs.c) -------------------------------------------- */
 
+enum mq_verb {
+	MQ_LIST,		/* no verb: a listing */
+	MQ_FLUSH, MQ_HOLD, MQ_RELEASE, MQ_DELETE, MQ_BOUNCE, MQ_SHOW, MQ_VERBS
+};
+
+extern const char *const mq_verb_name[];
+
 /* mq_order: a command and its arguments. */
 struct mq_order {
-	const char *verb;	/* NULL: none, this is a listing or show */
+	enum mq_verb verb;
 	char	**what;		/* messages and patterns, as given */
 	unsigned n, room;
 	int	dry;		/* option -n: show what it would affect */
-	int	show;		/* mailq show */
 	struct mq_pick pick;
 	const char *filter;	/* the words of filters; NULL: none */
 };
 
-int	mq_is_verb(const char *);
-/* Returns the command, or show, that the word differs from by up to two
- * letters, or NULL. */
+/* Returns the verb with this name; MQ_LIST: the word is no verb. */
+enum mq_verb mq_find_verb(const char *);
+/* Returns 1 for the verb of a command to the scheduler. */
+int	mq_is_command(enum mq_verb);
+/* Returns the verb that the word differs from by up to two letters, or NULL. */
 const char *mq_guess_verb(const char *);
 /* Parses the words behind the verb: 0, or an exit code after saying why. */
 int	mq_order_parse(struct mq_order *, int n, char **word);
@@ -535,7 +563,8 @@ int	mq_order_parse(struct mq_order *, int n, char **word);
 int	mq_order_resolve(struct mq_order *, const char *po,
 	    const char *logfile);
 /* Picks the messages of a command, or those of a listing that pass: 0, or -1 if
- * none could be picked; both set the exit code. */
+ * this was not possible.  Sets *rc to an exit code; with 0 it tells of messages
+ * that could not be picked. */
 int	mq_order_pick(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *, int *rc);
 /* Shows what the command would affect: an exit code. */

@@ -58,6 +58,7 @@ find_state(const char *s, size_t n)
 	return -1;
 }
 
+/* Reads states with commas between: NULL, or what is wrong. */
 static const char *
 parse_states(struct mq_pick *p, const char *s)
 {
@@ -109,7 +110,7 @@ mq_pick_init(struct mq_pick *p)
 	p->older = p->younger = -1;
 }
 
-int
+enum mq_word_kind
 mq_pick_parse(struct mq_pick *p, const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz") + 1;
@@ -117,7 +118,7 @@ mq_pick_parse(struct mq_pick *p, const char *word)
 	int i;
 
 	if (word[n - 1] != '=' || n == 1)
-		return 0;
+		return MQ_NO_FILTER;
 	for (i = 0; i < FILTERS; i++)
 		if (strncmp(word, filters[i], n) == 0) {
 			bad = p->given & BIT(i) ? "it is given twice" :
@@ -126,9 +127,9 @@ mq_pick_parse(struct mq_pick *p, const char *word)
 			break;
 		}
 	if (bad == NULL)
-		return 1;
+		return MQ_FILTER;
 	mq_complain("%s: %s", word, bad);
-	return -1;
+	return MQ_BAD_FILTER;
 }
 
 /* ---- what passes ------------------------------------------------------- */
@@ -205,6 +206,12 @@ bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 
 /* ---- recipients -------------------------------------------------------- */
 
+enum match {
+	UNREADABLE = -1,	/* it was said why */
+	NO_MATCH,
+	MATCH
+};
+
 /* who: the recipients of a message, and how many pass. */
 struct who {
 	struct mq_rcpts r;
@@ -212,9 +219,9 @@ struct who {
 	unsigned jobs;		/* recipients of jobs that pass */
 };
 
-/* Compares two Message-IDs, with "<" and ">" or without. */
+/* Returns 1 for equal Message-IDs, with "<" and ">" or without. */
 static int
-same_msgid(const char *a, const char *b)
+is_same_msgid(const char *a, const char *b)
 {
 	size_t n;
 
@@ -254,9 +261,8 @@ hide_jobs_of_others(const struct mq_pick *p, struct mq_queue *q,
 	}
 }
 
-/* Applies filters on recipients, by the control file: 1 if the message passes,
- * 0 if not, or -1 after saying why it cannot be read. */
-static int
+/* Applies filters on recipients, by the control file. */
+static enum match
 match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
@@ -266,17 +272,14 @@ match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 
 	memset(&w, 0, sizeof(w));
 	mq_read_rcpts(&w.r, q, m, view);
-	if (w.r.why != NULL) {
-		more = w.r.gone ? 0 : -1;
-		if (more < 0)
-			mq_complain("the recipients of %s cannot be seen: %s",
-			    m->name, w.r.why);
+	if (w.r.why != NULL && !w.r.gone)
+		mq_complain("the recipients of %s cannot be seen: %s", m->name,
+		    w.r.why);
+	if (w.r.why != NULL || (p->msgid != NULL &&
+	    !is_same_msgid(w.r.msgid, p->msgid))) {
+		more = w.r.why != NULL && !w.r.gone;
 		mq_rcpts_free(&w.r);
-		return more;
-	}
-	if (p->msgid != NULL && !same_msgid(w.r.msgid, p->msgid)) {
-		mq_rcpts_free(&w.r);
-		return 0;
+		return more ? UNREADABLE : NO_MATCH;
 	}
 	for (i = 0; i < w.r.n; i++)
 		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
@@ -286,9 +289,9 @@ match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	mq_rcpts_free(&w.r);
 	if (n > 0 && more && p->careful) {
 		p->parts++;
-		return 0;
+		return NO_MATCH;
 	}
-	return n > 0 || m->over;
+	return n > 0 || m->over ? MATCH : NO_MATCH;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -330,44 +333,48 @@ hide_jobs(struct mq_queue *q, const struct mq_msg *m)
 		q->jobs[i - 1].hidden = 1;
 }
 
-/* Applies all filters to the message: as match_file. */
-static int
+/* Applies all filters to the message. */
+static enum match
 match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
 	int part = p->to != NULL || p->dest != NULL || p->states != 0;
 
 	if (!message_passes(p, m))
-		return 0;
+		return NO_MATCH;
 	if (m->first == 0 ? !bare_passes(p, m) :
 	    show_jobs(p, q, m, 0) == 0 && p->to == NULL)
-		return 0;
-	if (m->over && (p->to != NULL || p->msgid == NULL))
-		return p->to == NULL;	/* nobody else is left to have it */
+		return NO_MATCH;
+	if (m->over && p->to != NULL)
+		return NO_MATCH;	/* no recipient is left */
+	if (m->over && p->msgid == NULL)
+		return MATCH;
 	if (p->msgid != NULL || p->to != NULL ||
 	    (p->dest != NULL && m->first == 0) || (part && p->careful))
 		return match_file(p, q, m, view);
-	return 1;
+	return MATCH;
 }
 
 int
 mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_msg *m;
-	int is;
+	enum match match;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (m->picked)
 			continue;
-		is = match_message(p, q, m, view);
-		if (is < 0)
+		match = match_message(p, q, m, view);
+		if (match == UNREADABLE)
 			return -1;
-		if (is == 0)
+		if (match == NO_MATCH) {
 			hide_jobs(q, m);
-		else if (p->whole && p->jobs == 0)
+			continue;
+		}
+		if (p->whole && p->jobs == 0)
 			show_jobs(p, q, m, 1);
-		m->picked = is > 0;
-		p->found += is > 0;
+		m->picked = 1;
+		p->found++;
 	}
 	return 0;
 }

@@ -36,17 +36,24 @@
 #define RCPT_MOST	10000000UL	/* recipients of a job */
 #define NUM_MOST	2147483647L
 
+/* What a part of the stream ends with. */
+enum end {
+	END_ERROR = -1,		/* what fail() returns */
+	END_STREAM,		/* the end of the stream */
+	END_HEADING		/* the heading of the next part */
+};
+
 struct reader {
 	struct mq_queue *q;
 	struct mq_in *in;
 	void	(*report)(void *, const char *);
 	void	*arg;
 	int	brief;		/* vertices are skipped */
-	int	dests;		/* the line "Destinations:" was reported */
+	int	has_heading;	/* the line "Destinations:" was reported */
 	int	mixed;		/* numbers of vertices do not ascend */
 	unsigned long line;	/* number of the current line */
 	int	ended;		/* the end of this line was read */
-	int	ahead;		/* byte for the next get_byte(), or -2 */
+	int	ahead;		/* byte for the next get_byte(); -2: none */
 	char	*why;		/* error, or "" */
 	size_t	len;
 	char	tok[MQ_TOKEN_MAX];
@@ -54,7 +61,7 @@ struct reader {
 
 /* ---- bytes, fields, numbers ------------------------------------------ */
 
-/* Ends the reading with an error: -1. */
+/* Keeps the first error.  Returns -1. */
 static int
 fail(struct reader *r, const char *f, const char *arg)
 {
@@ -124,8 +131,8 @@ is_at_end(struct reader *r)
 	return peek_byte(r) < 0 && r->in->why[0] == '\0';
 }
 
-/* Reads the bytes up to one of stop, or the end of the line, into tok: returns
- * the byte that ended them, or -1. */
+/* Reads the bytes up to one of stop, or the end of the line, into tok.  Returns
+ * the byte behind them, or -1. */
 static int
 read_field(struct reader *r, const char *stop)
 {
@@ -146,7 +153,7 @@ read_field(struct reader *r, const char *stop)
 	return c;
 }
 
-/* Reads digits that one of ends follows: returns the number, or -1. */
+/* Reads digits and one of ends.  Returns the number, or -1. */
 static long
 read_number(struct reader *r, const char *ends)
 {
@@ -166,9 +173,10 @@ read_number(struct reader *r, const char *ends)
 	return n;
 }
 
-/* Parses a number with a sign: 0 or -1. */
+/* Parses a number, which may have a sign and is not less than least: 0 or -1.
+ */
 static int
-parse_number(const char *s, int *n)
+parse_number(const char *s, int least, int *n)
 {
 	int minus = *s == '-';
 	unsigned long u;
@@ -176,10 +184,10 @@ parse_number(const char *s, int *n)
 	if (num_upto(s + minus, NUM_MOST, &u, NULL) < 0)
 		return -1;
 	*n = minus ? -(int)u : (int)u;
-	return 0;
+	return *n < least ? -1 : 0;
 }
 
-/* Parses up to 15 digits, or with or_none also "-": 0 or -1. */
+/* Parses up to 15 digits; with or_none also "-", for MQ_UNKNOWN.  0 or -1. */
 static int
 parse_count(const char *s, int or_none, double *n)
 {
@@ -193,6 +201,7 @@ parse_count(const char *s, int or_none, double *n)
 	return digits > 0 && *s == '\0' ? 0 : -1;
 }
 
+/* Reads bytes that must be these: 0 or -1. */
 static int
 read_text(struct reader *r, const char *s)
 {
@@ -221,7 +230,7 @@ read_line(struct reader *r, const char *s)
 /* ---- words ------------------------------------------------------------ */
 
 int
-mq_escape(const char *s)
+mq_escaped_byte(const char *s)
 {
 	int c = 0, i;
 
@@ -237,7 +246,7 @@ mq_unescape(char *s)
 	int c;
 
 	while (*s != '\0') {
-		c = mq_escape(s);
+		c = mq_escaped_byte(s);
 		*to++ = c > 0 ? (char)c : *s;
 		s += c > 0 ? 4 : 1;
 	}
@@ -273,7 +282,7 @@ cut_expiry(struct mq_job *j, char *s)
 		return;
 	*tries = '\0';
 	if (parse_span(end + sizeof(head) - 1, &expires) == 0 &&
-	    parse_number(tries + sizeof(tail) - 1, &n) == 0 && n >= 0) {
+	    parse_number(tries + sizeof(tail) - 1, 0, &n) == 0) {
 		j->expires = expires;
 		j->tries = n;
 		*end = '\0';
@@ -292,7 +301,7 @@ static const struct {
 	{ "waiting for thread slot", MQ_LIMIT, "maxthr" }
 };
 
-/* Reads the words for a state; unknown ones are kept as they are. */
+/* Parses the words for a state; unknown words are kept as they are. */
 static int
 parse_state(struct reader *r, struct mq_job *j, char *s)
 {
@@ -308,7 +317,7 @@ parse_state(struct reader *r, struct mq_job *j, char *s)
 	if (n > k && strcmp(s + n - k, more) == 0)
 		s[n - k] = '\0';
 	if (strncmp(s, run, sizeof(run) - 1) == 0 &&
-	    parse_number(s + sizeof(run) - 1, &j->pid) == 0 && j->pid >= 0) {
+	    parse_number(s + sizeof(run) - 1, 0, &j->pid) == 0) {
 		j->state = MQ_RUN;
 		return 0;
 	}
@@ -391,7 +400,7 @@ find_job(struct reader *r, const char *qid)
 {
 	int n;
 
-	return parse_number(qid, &n) < 0 || n < 0 ? NULL :
+	return parse_number(qid, 0, &n) < 0 ? NULL :
 	    mq_job_by_qid(r->q, (unsigned long)n);
 }
 
@@ -423,14 +432,14 @@ read_members(struct reader *r, const char *channel, const char *host)
 			return fail_memory(r);
 		j->dest->njobs += host != NULL;
 		if (strcmp(j->dest->channel, "dsn") == 0)
-			j->nrcpt = 0;	/* what it names is the message */
+			j->nrcpt = 0;	/* it has no recipient, but a sender */
 	} while (end == '>');
 	return 0;
 }
 
-/* Reads the lines of Channels or Hosts, up to and including the next heading:
- * 1, 0 if the stream ends before that, or -1. */
-static int
+/* Reads the lines of Channels or Hosts, up to and including the next heading.
+ */
+static enum end
 read_list(struct reader *r, int hosts, const char *next)
 {
 	const char *name;
@@ -439,10 +448,11 @@ read_list(struct reader *r, int hosts, const char *next)
 	while (!is_at_end(r)) {
 		c = read_field(r, "\t");
 		if (c < 0)
-			return -1;
+			return END_ERROR;
+		if (c == '\n' && strcmp(r->tok, next) == 0)
+			return END_HEADING;
 		if (c == '\n')
-			return strcmp(r->tok, next) == 0 ? 1 :
-			    fail(r, "\"%.60s\" is not understood", r->tok);
+			return fail(r, "\"%.60s\" is not understood", r->tok);
 		if (r->len < 2 || r->tok[r->len - 1] != ':')
 			return fail(r, "\"%.60s\" is no channel or host",
 			    r->tok);
@@ -454,51 +464,51 @@ read_list(struct reader *r, int hosts, const char *next)
 		if (name == NULL)
 			return fail_memory(r);
 		if (read_members(r, name, hosts ? name : NULL) < 0)
-			return -1;
+			return END_ERROR;
 	}
-	return 0;
+	return END_STREAM;
 }
 
-/* Reads Channels and Hosts, which have every vertex, and "End:": 1, 0 if the
- * stream ends before that, or -1. */
-static int
+/* Reads Channels and Hosts, which have every vertex, and "End:". */
+static enum end
 read_lists(struct reader *r)
 {
 	struct mq_queue *q = r->q;
+	enum end end = END_ERROR;
 	unsigned i;
-	int more;
 
-	if (read_line(r, "Channels:") < 0 ||
-	    (more = read_list(r, 0, "Hosts:")) < 0 ||
-	    (more > 0 && (more = read_list(r, 1, "End:")) < 0))
-		return -1;
-	for (i = 0; i < q->njobs; i++)
+	if (read_line(r, "Channels:") == 0)
+		end = read_list(r, 0, "Hosts:");
+	if (end == END_HEADING)
+		end = read_list(r, 1, "End:");
+	for (i = 0; i < q->njobs && end != END_ERROR; i++)
 		if (q->jobs[i].dest == NULL ||
 		    q->jobs[i].dest->host[0] == '\0')
-			return !more ? fail_cut(r) : fail(r, "a vertex has no "
-			    "channel or no host%s", "");
-	return more;
+			end = end == END_STREAM ? fail_cut(r) : fail(r,
+			    "a vertex has no channel or no host%s", "");
+	return end;
 }
 
-/* Reads from behind "Vertices:" to behind "End:": 1, 0 if the stream ends
- * before that, or -1. */
-static int
+/* Reads from behind "Vertices:" to behind "End:". */
+static enum end
 read_vertices(struct reader *r)
 {
 	int c;
 
 	while ((c = peek_byte(r)) >= '0' && c <= '9')
 		if (read_vertex(r) < 0)
-			return -1;
+			return END_ERROR;
 	if (r->mixed && mq_job_sort(r->q) < 0)
 		return fail(r, "a vertex stands there twice%s", "");
 	if (r->q->njobs > 0)
 		return read_lists(r);
-	return is_at_end(r) ? 0 : read_line(r, "End:") < 0 ? -1 : 1;
+	if (is_at_end(r))
+		return END_STREAM;
+	return read_line(r, "End:") < 0 ? END_ERROR : END_HEADING;
 }
 
-/* Skips the vertices up to and including "End:": 1 or -1. */
-static int
+/* Skips the vertices up to and including "End:". */
+static enum end
 skip_vertices(struct reader *r)
 {
 	char head[8];
@@ -514,47 +524,42 @@ skip_vertices(struct reader *r)
 		head[n] = '\0';
 		n = 0;
 		if (strcmp(head, "End:") == 0)
-			return 1;
+			return END_HEADING;
 	}
 	return n > 0 || r->in->why[0] != '\0' ? fail_cut(r) :
 	    fail(r, "there is no report, or it is cut short%s", "");
 }
 
-/* Reads the report: 1 if facts follow, 0 if the stream ends, or -1. */
-static int
+/* Reads the report up to and including "Facts:". */
+static enum end
 read_report(struct reader *r)
 {
 	static const char last[] = "Msgs in ", stored[] = " stored ";
 	const char *p, *end;
 	int ended = 0;
 
-	for (;;) {
-		if (ended && is_at_end(r))
-			return 0;
+	while (!ended) {
 		if (read_field(r, "") < 0)
-			return -1;
-		if (ended)
-			return strcmp(r->tok, "Facts:") == 0 ? 1 :
-			    fail(r, "\"%.60s\" is not understood", r->tok);
+			return END_ERROR;
 		ended = strncmp(r->tok, last, sizeof(last) - 1) == 0;
 		if (r->report != NULL)
 			r->report(r->arg, r->tok);
-		if (!ended)
-			continue;
-		p = strstr(r->tok, stored);
-		if (p == NULL)
-			return fail(r, "it is not understood%s", "");
-		r->q->stored = (double)num_of(p + sizeof(stored) - 1, &end);
-		if (end == p + sizeof(stored) - 1)
-			return fail(r, "it is not understood%s", "");
 	}
+	p = end = strstr(r->tok, stored);
+	if (p != NULL)
+		r->q->stored = (double)num_of(p += sizeof(stored) - 1, &end);
+	if (end == p)
+		return fail(r, "it is not understood%s", "");
+	if (is_at_end(r))
+		return END_STREAM;
+	return read_line(r, "Facts:") < 0 ? END_ERROR : END_HEADING;
 }
 
 /* ---- facts ----------------------------------------------------------- */
 
 /* The scheduler and mailq are installed together. */
 static int
-bad_fact(struct reader *r)
+fail_fact(struct reader *r)
 {
 	return fail(r, "the fact \"%.60s\" is not of this version of mailq; "
 	    "restart the scheduler, if an older one still runs", r->tok);
@@ -573,24 +578,25 @@ split_fact(struct reader *r, char **f, int n)
 		if (p != NULL)
 			*p++ = '\0';
 	}
-	return p == NULL && have == n ? 0 : bad_fact(r);
+	return p == NULL && have == n ? 0 : fail_fact(r);
 }
 
 static int
-fact_office(struct reader *r, char **f)
+keep_office(struct reader *r, char **f)
 {
 	return text_fmt(r->q->postoffice, sizeof(r->q->postoffice), "%s",
 	    f[1]) == 0 ? 0 : fail(r, "the path is too long%s", "");
 }
 
 static int
-fact_uptime(struct reader *r, char **f)
+keep_uptime(struct reader *r, char **f)
 {
-	return parse_number(f[2], &r->q->uptime) < 0 ? fail_number(r) : 0;
+	return parse_number(f[2], INT_MIN, &r->q->uptime) < 0 ?
+	    fail_number(r) : 0;
 }
 
 static int
-fact_hold(struct reader *r, char **f)
+keep_hold(struct reader *r, char **f)
 {
 	return mq_note_add(r->q, strcmp(f[1], "address") == 0 ?
 	    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
@@ -598,17 +604,16 @@ fact_hold(struct reader *r, char **f)
 }
 
 static int
-fact_evicted(struct reader *r, char **f)
+keep_evicted(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 
-	return parse_number(f[1], &q->evicted) < 0 || q->evicted < 0 ||
-	    parse_number(f[2], &q->evicted_age) < 0 || q->evicted_age < 0 ?
-	    fail_number(r) : 0;
+	return parse_number(f[1], 0, &q->evicted) < 0 ||
+	    parse_number(f[2], 0, &q->evicted_age) < 0 ? fail_number(r) : 0;
 }
 
 static int
-fact_totals(struct reader *r, char **f)
+keep_totals(struct reader *r, char **f)
 {
 	int i;
 
@@ -619,7 +624,7 @@ fact_totals(struct reader *r, char **f)
 }
 
 static int
-fact_message(struct reader *r, char **f)
+keep_message(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
@@ -633,7 +638,7 @@ fact_message(struct reader *r, char **f)
 	if (m->known)
 		return fail(r, "message %.60s is there twice", f[1]);
 	m->known = 1;
-	if (parse_number(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
+	if (parse_number(f[2], MQ_UNKNOWN, &m->age) < 0)
 		return fail(r, "\"%.60s\" is no age", f[2]);
 	m->size = -1;
 	if (strcmp(f[3], "-1") != 0 && parse_count(f[3], 0, &m->size) < 0)
@@ -654,7 +659,7 @@ fact_message(struct reader *r, char **f)
 }
 
 static int
-fact_job(struct reader *r, char **f)
+keep_job(struct reader *r, char **f)
 {
 	struct mq_job *j = find_job(r, f[1]);
 	int state;
@@ -670,32 +675,34 @@ fact_job(struct reader *r, char **f)
 		return fail(r, "state \"%.60s\" is not known", f[2]);
 	j->state = (unsigned char)state;
 	j->expires = MQ_NEVER;
-	if (parse_number(f[3], &j->next) < 0 || j->next < MQ_UNKNOWN ||
-	    (strcmp(f[4], "-") != 0 && parse_number(f[4], &j->expires) < 0) ||
-	    parse_number(f[5], &j->tries) < 0 || j->tries < 0 ||
-	    parse_number(f[6], &j->pid) < 0 || j->pid < 0)
+	if (parse_number(f[3], MQ_UNKNOWN, &j->next) < 0 ||
+	    (strcmp(f[4], "-") != 0 &&
+	    parse_number(f[4], INT_MIN, &j->expires) < 0) ||
+	    parse_number(f[5], 0, &j->tries) < 0 ||
+	    parse_number(f[6], 0, &j->pid) < 0)
 		return fail_number(r);
 	j->what = mq_intern(r->q, f[7]);
 	return j->what == NULL ? fail_memory(r) : 0;
 }
 
 static int
-fact_rcpt(struct reader *r, char **f)
+keep_rcpt(struct reader *r, char **f)
 {
 	struct mq_job *j = find_job(r, f[1]);
 	int off;
 
-	if (j == NULL || parse_number(f[2], &off) < 0 || off < 0)
+	if (j == NULL || parse_number(f[2], 0, &off) < 0)
 		return fail(r, "there is no vertex or recipient \"%.20s\"",
 		    j == NULL ? f[1] : f[2]);
 	return mq_why_add(r->q, j->msg, (unsigned long)off, f[3]) < 0 ?
 	    fail_memory(r) : 0;
 }
 
-/* The numbers of a destination; or_none: may be "-". */
+/* The numbers of a destination. */
 static const struct {
-	int	field, or_none;
-	size_t	at;
+	int	field;		/* index of the number in the line */
+	int	or_none;	/* "-" stands for an unknown number */
+	size_t	at;		/* offset of the member */
 } dest_numbers[] = {
 	{ 3, 0, offsetof(struct mq_facts, window) },
 	{ 4, 0, offsetof(struct mq_facts, limit) },
@@ -713,7 +720,7 @@ static const struct {
 
 /* Keeps the facts of a destination: 0 or -1. */
 static int
-keep_dest(struct reader *r, char **f, const struct mq_facts *what)
+keep_dest_facts(struct reader *r, char **f, const struct mq_facts *what)
 {
 	struct mq_dest *d;
 	struct mq_facts *k;
@@ -738,7 +745,7 @@ keep_dest(struct reader *r, char **f, const struct mq_facts *what)
 
 /* Keeps a destination, or makes a line of the report of it. */
 static int
-fact_dest(struct reader *r, char **f)
+keep_dest(struct reader *r, char **f)
 {
 	static char line[MQ_TOKEN_MAX];	/* large for a stack */
 	struct mq_facts k;
@@ -751,7 +758,7 @@ fact_dest(struct reader *r, char **f)
 		    dest_numbers[i].at)) < 0)
 			return fail_number(r);
 	if (r->q->only_dests || r->q->with_dests)
-		return keep_dest(r, f, &k);
+		return keep_dest_facts(r, f, &k);
 	if (r->report == NULL)
 		return 0;
 	text_init(&t, line, sizeof(line));
@@ -761,22 +768,23 @@ fact_dest(struct reader *r, char **f)
 		text_add(&t, " rate=%s", f[9]);
 	if (strcmp(f[8], "-") != 0)
 		text_add(&t, " dead for %ss: %s", f[8], f[10]);
-	if (!r->dests)
+	if (!r->has_heading)
 		r->report(r->arg, "Destinations:");
-	r->dests = 1;
+	r->has_heading = 1;
 	r->report(r->arg, line);
 	return 0;
 }
 
-/* Reads a file that the scheduler cannot take in now; it becomes a message
- * without jobs.  0 or -1. */
+/* Keeps a file that the scheduler cannot load now, as a message without jobs: 0
+ * or -1. */
 static int
-fact_skipped(struct reader *r, char **f)
+keep_skipped(struct reader *r, char **f)
 {
 	struct mq_msg *m;
 	int next;
 
-	if (strlen(f[1]) >= MQ_NAME_MAX || parse_number(f[2], &next) < 0)
+	if (strlen(f[1]) >= MQ_NAME_MAX ||
+	    parse_number(f[2], INT_MIN, &next) < 0)
 		return fail(r, "\"%.60s\" is no skipped file", f[1]);
 	m = mq_msg_get(r->q, f[1], 1);
 	if (m == NULL || (m->skipped = mq_intern(r->q, f[3])) == NULL)
@@ -788,13 +796,13 @@ fact_skipped(struct reader *r, char **f)
 /* Facts by their letters, with the number of fields. */
 static const struct {
 	int	letter, n;
-	int	(*take)(struct reader *, char **);
+	int	(*keep)(struct reader *, char **);	/* 0 or -1 */
 } kinds[] = {
-	{ 'c', MQ_TOTALS + 1, fact_totals }, { 'd', 17, fact_dest },
-	{ 'e', 3, fact_evicted }, { 'h', 3, fact_hold },
-	{ 'm', 6, fact_message }, { 'p', 2, fact_office },
-	{ 'r', 4, fact_rcpt }, { 's', 4, fact_skipped },
-	{ 't', 3, fact_uptime }, { 'v', 8, fact_job }
+	{ 'c', MQ_TOTALS + 1, keep_totals }, { 'd', 17, keep_dest },
+	{ 'e', 3, keep_evicted }, { 'h', 3, keep_hold },
+	{ 'm', 6, keep_message }, { 'p', 2, keep_office },
+	{ 'r', 4, keep_rcpt }, { 's', 4, keep_skipped },
+	{ 't', 3, keep_uptime }, { 'v', 8, keep_job }
 };
 
 static int
@@ -806,8 +814,8 @@ read_fact(struct reader *r)
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].letter == r->tok[0])
 			return split_fact(r, f, kinds[i].n) < 0 ? -1 :
-			    kinds[i].take(r, f);
-	return bad_fact(r);
+			    kinds[i].keep(r, f);
+	return fail_fact(r);
 }
 
 /* Reads from behind "Facts:" to the end: 0 or -1. */
@@ -845,37 +853,37 @@ read_facts(struct reader *r)
 
 /* ---- all of it ------------------------------------------------------- */
 
-/* Reads the first lines: 0, MQ_TWO or -1. */
-static int
+/* Reads the first lines. */
+static enum mq_read
 read_greeting(struct reader *r)
 {
 	static const char busy[] = "busy ", two[] = "version zmailer 2";
 
 	if (read_field(r, "") < 0)
-		return -1;
+		return MQ_READ_ERROR;
 	if (strcmp(r->tok, "version zmailer 1.0") == 0)
-		return read_line(r, "Vertices:");
-	if (strncmp(r->tok, busy, sizeof(busy) - 1) == 0) {
+		return read_line(r, "Vertices:") < 0 ? MQ_READ_ERROR :
+		    MQ_READ_DONE;
+	if (strncmp(r->tok, busy, sizeof(busy) - 1) == 0)
 		text_fmt(r->why, MQ_WHY_MAX, "the scheduler is busy: %.200s",
 		    r->tok + sizeof(busy) - 1);
-		return -1;
-	}
-	if (strncmp(r->tok, two, sizeof(two) - 1) == 0) {
-		if (!r->in->fifo)
-			return MQ_TWO;
+	else if (strncmp(r->tok, two, sizeof(two) - 1) != 0)
+		fail(r, "\"%.60s\" is not what a scheduler says", r->tok);
+	else if (r->in->fifo)
 		strcpy(r->why, "the scheduler speaks protocol 2, which cannot "
 		    "be at a pipe");
-		return -1;
-	}
-	return fail(r, "\"%.60s\" is not what a scheduler says", r->tok);
+	else
+		return MQ_READ_TWO;
+	return MQ_READ_ERROR;
 }
 
-int
+enum mq_read
 mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
 {
-	static struct reader r;
-	int more;
+	static struct reader r;		/* large for a stack */
+	enum mq_read greeting;
+	enum end end;
 
 	memset(&r, 0, sizeof(r));
 	r.q = q;
@@ -887,12 +895,14 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.ahead = -2;
 	r.why = why;
 	why[0] = '\0';
-	more = read_greeting(&r);
-	if (more != 0)
-		return more;
-	more = r.brief ? skip_vertices(&r) : read_vertices(&r);
-	q->endless = more == 0;
-	if (more > 0)
-		more = read_report(&r);
-	return more > 0 ? read_facts(&r) : more;
+	greeting = read_greeting(&r);
+	if (greeting != MQ_READ_DONE)
+		return greeting;
+	end = r.brief ? skip_vertices(&r) : read_vertices(&r);
+	q->endless = end == END_STREAM;
+	if (end == END_HEADING)
+		end = read_report(&r);
+	if (end == END_ERROR || (end == END_HEADING && read_facts(&r) < 0))
+		return MQ_READ_ERROR;
+	return MQ_READ_DONE;
 }

@@ -81,7 +81,7 @@ count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->most = r->same;
 		r->reason = j->reason;
 	}
-	/* why no agent can be started, where there was no try before */
+	/* a job that was never tried has no reason, but its agent may */
 	if (r->reason == NULL && j->state == MQ_AGENT && *j->what != '\0')
 		r->reason = j->what;
 }
@@ -222,7 +222,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 {
 	int lines;
 
-	if (mq_put_none(q, view))
+	if (mq_put_if_empty(q, view))
 		return 0;
 	split_by_mailbox(q, view);
 	name_width = mq_name_width(OTHERS, &lines);
@@ -257,7 +257,7 @@ size_row(const struct row *r)
 int
 mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
-	if (mq_put_none(q, view))
+	if (mq_put_if_empty(q, view))
 		return 0;
 	if (show_rows(q, size_row) < 0)
 		return -1;

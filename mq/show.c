@@ -15,77 +15,57 @@
 
 /* ---- what a job waits for --------------------------------------------- */
 
-static void
-put_limit(const char *what)
-{
-	if (strcmp(what, "forkrate") == 0)
-		mq_print("waits, forkrate is reached: many agents are being "
-		    "started");
-	else if (strcmp(what, "rate") == 0)
-		mq_print("waits, the rate is reached");
-	else if (strcmp(what, "mailbox") == 0)
-		mq_print("waits, another agent is at its mailbox");
-	else if (strcmp(what, "disk") == 0)
-		mq_print("waits, its control file cannot be written now");
-	else if (*what != '\0')
-		mq_print("waits for a slot, %s is reached", what);
-	else
-		mq_print("waits for a slot");
-}
+/* The words for a state, and for what is more about it; "" stands for any other
+ * text.  The first line that fits counts. */
+static const struct {
+	enum mq_state state;
+	const char *what;	/* NULL: nothing */
+	const char *words;	/* %s: what */
+} waits[] = {
+	{ MQ_RETRY, "", "waits for its next try" },
+	{ MQ_HOST, "", "dead host" },
+	{ MQ_LIMIT, "forkrate", "waits, forkrate is reached: many agents are "
+	    "being started" },
+	{ MQ_LIMIT, "rate", "waits, the rate is reached" },
+	{ MQ_LIMIT, "mailbox", "waits, another agent is at its mailbox" },
+	{ MQ_LIMIT, "disk", "waits, its control file cannot be written now" },
+	{ MQ_LIMIT, NULL, "waits for a slot" },
+	{ MQ_LIMIT, "", "waits for a slot, %s is reached" },
+	{ MQ_NEXT, NULL, "its turn comes at once" },
+	{ MQ_AGENT, "", "no agent can be started: %s" },
+	{ MQ_HELD, NULL, "held" },
+	{ MQ_HELD, "message", "held" },
+	{ MQ_HELD, "", "held by %s" },
+	{ MQ_QUEUEONLY, "", "queueonly, waits for ETRN or flush" },
+	{ MQ_FROZEN, NULL, "frozen, the scheduler was started with -F" },
+	{ MQ_FROZEN, "", "frozen, the scheduler was started with %s" },
+	{ MQ_COMMAND, "", "no clause has a command for it" },
+	{ MQ_EVICTED, "", "evicted, waits on disk" }
+};
 
-/* Prints the state in words, or nothing if the next try is enough. */
+/* Prints the state in words: 1; or 0 if there are none, or a job that is
+ * deferred has a time for its next try, which is enough. */
 static int
 put_state(const struct mq_job *j)
 {
 	const char *what = j->what;
+	size_t i;
 
-	switch (j->state) {
-	case MQ_RETRY:
-		if (j->next != MQ_UNKNOWN)
-			return 0;
-		mq_print("waits for its next try");
-		break;
-	case MQ_HOST:
-		mq_print("dead host");
-		break;
-	case MQ_RUN:
+	if (j->state == MQ_RETRY && j->next != MQ_UNKNOWN)
+		return 0;
+	if (j->state == MQ_RUN) {
 		mq_print("agent pid %d has it%s%s", j->pid,
 		    *what != '\0' ? ": " : "", what);
-		break;
-	case MQ_LIMIT:
-		put_limit(what);
-		break;
-	case MQ_NEXT:
-		mq_print("%s", *what != '\0' ? what :
-		    "its turn comes at once");
-		break;
-	case MQ_AGENT:
-		mq_print("no agent can be started: %s", what);
-		break;
-	case MQ_HELD:
-		if (*what == '\0' || strcmp(what, "message") == 0)
-			mq_print("held");
-		else
-			mq_print("held by %s", what);
-		break;
-	case MQ_QUEUEONLY:
-		mq_print("queueonly, waits for ETRN or flush");
-		break;
-	case MQ_FROZEN:
-		mq_print("frozen, the scheduler was started with %s",
-		    *what != '\0' ? what : "-F");
-		break;
-	case MQ_COMMAND:
-		mq_print("no clause has a command for it");
-		break;
-	case MQ_EVICTED:
-		mq_print("evicted, waits on disk");
-		break;
-	default:
-		mq_print("%s", what);
-		return *what != '\0';
+		return 1;
 	}
-	return 1;
+	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (waits[i].state == (enum mq_state)j->state &&
+		    (waits[i].what == NULL ? *what == '\0' :
+		    *waits[i].what == '\0' || strcmp(waits[i].what, what) == 0))
+			break;
+	mq_print(i < sizeof(waits) / sizeof(*waits) ? waits[i].words : "%s",
+	    what);
+	return i < sizeof(waits) / sizeof(*waits) || *what != '\0';
 }
 
 void
@@ -252,7 +232,7 @@ mq_put_totals(const struct mq_queue *q)
 }
 
 int
-mq_put_none(const struct mq_queue *q, const struct mq_view *view)
+mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_sum sum;
 
@@ -284,7 +264,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	char id[80];
 	unsigned i;
 
-	if (mq_put_none(q, view))
+	if (mq_put_if_empty(q, view))
 		return;
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
@@ -338,5 +318,5 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("skipped %lu\n", sum.skipped);
 	printf("oldest %d\n", oldest);
 	printf("evicted %d\n", q->evicted);
-	mq_count_around(q);
+	mq_put_around_counts(q);
 }

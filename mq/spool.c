@@ -100,9 +100,9 @@ mq_read_missing(struct mq_queue *q, const char *po)
 
 /* ---- the whole spool -------------------------------------------------- */
 
-/* scan: names while they are collected. */
-struct scan {
-	char	**names;
+/* names: names while they are collected. */
+struct names {
+	char	**v;
 	unsigned n, room;
 	int	error;		/* errno, or 0 */
 };
@@ -110,10 +110,10 @@ struct scan {
 static void
 add_name(void *arg, const char *name)
 {
-	struct scan *s = arg;
-	if (mq_grow_array(NULL, (void **)&s->names, s->n, &s->room,
-	    sizeof(*s->names)) < 0 ||
-	    (s->names[s->n] = mem_dup(name)) == NULL)
+	struct names *s = arg;
+
+	if (mq_grow_array(NULL, (void **)&s->v, s->n, &s->room,
+	    sizeof(*s->v)) < 0 || (s->v[s->n] = mem_dup(name)) == NULL)
 		s->error = ENOMEM;
 	else
 		s->n++;
@@ -209,21 +209,21 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 static int
 load_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
-	struct scan s;
+	struct names s;
 	unsigned i;
 
 	memset(&s, 0, sizeof(s));
 	if (path_walk(po, "transport", add_name, &s) < 0)
 		s.error = errno;
 	if (s.n > 0)
-		qsort(s.names, s.n, sizeof(*s.names), by_number);
+		qsort(s.v, s.n, sizeof(*s.v), by_number);
 	for (i = 0; i < s.n; i++) {
-		if (s.error == 0 && mq_msg_get(q, s.names[i], 0) == NULL &&
-		    load_message(q, po, s.names[i]) < 0)
+		if (s.error == 0 && mq_msg_get(q, s.v[i], 0) == NULL &&
+		    load_message(q, po, s.v[i]) < 0)
 			s.error = ENOMEM;
-		free(s.names[i]);
+		free(s.v[i]);
 	}
-	free(s.names);
+	free(s.v);
 	if (s.error == 0)
 		return 0;
 	text_fmt(why, MQ_WHY_MAX, "%s/transport: %s", po, strerror(s.error));
@@ -248,6 +248,7 @@ mq_read_evicted(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 	unsigned i = q->njobs;
 	int rc = load_all(q, po, why);
 
+	q->evicted_read = 1;
 	for (; i < q->njobs; i++)
 		q->jobs[i].state = MQ_EVICTED;
 	return rc;

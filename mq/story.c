@@ -225,8 +225,9 @@ is_event(const char *line, const char *event)
 	return strncmp(line, event, n) == 0 && line[n] == ' ';
 }
 
+/* Returns 1 for an event that ends a message. */
 static int
-is_end(const char *line)
+is_end_of_message(const char *line)
 {
 	return is_event(line, "complete") || is_event(line, "drop") ||
 	    is_event(line, "finished") ||
@@ -297,13 +298,14 @@ find_id(const char *path, const char *wanted, char id[80],
 	return many;
 }
 
-/* Prints the lines of the log about the message, with gone after a line that it
- * is not in the queue: 1, 0 if there are none, or -1 with errno. */
-static int
+/* Prints the lines of the log about the message, if there are any; gone: first
+ * prints that the message is not in the queue.  Returns the number of lines, or
+ * -1 with errno. */
+static long
 put_log(const char *path, const char *base, const char *id, int gone)
 {
 	static char line[LINE_MAX_];
-	unsigned long n, first = 0;
+	long n, first = 0;
 	FILE *f = mq_log_open(path);
 	int ended = 0;
 
@@ -314,7 +316,7 @@ put_log(const char *path, const char *base, const char *id, int gone)
 			first = n;
 			ended = 0;
 		}
-		ended |= is_end(line);
+		ended |= is_end_of_message(line);
 	}
 	if (n > 0 && gone)
 		mq_print("%s is not in the queue any more\n", base);
@@ -329,7 +331,7 @@ put_log(const char *path, const char *base, const char *id, int gone)
 		put_log_line(line);
 	}
 	fclose(f);
-	return n > 0;
+	return n;
 }
 
 /* ---- a message --------------------------------------------------------- */
@@ -359,20 +361,18 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Prints that the message was set aside: 1; or 0 if it was not. */
+/* Prints that the message was set aside: 0, or -1 if it was not. */
 static int
 put_aside(const char *base, const char *po)
 {
 	const char *path = NULL;
 	struct stat st;
 
-	if (po != NULL && (lstat(path = path_in(po, "postman/%s", base),
-	    &st) == 0 || lstat(path = path_in(po, "postman/%s.control", base),
-	    &st) == 0)) {
-		mq_print("%s is not in the queue, it was set aside: %s\n",
-		    base, path);
-		return 1;
-	}
+	if (po == NULL ||
+	    (lstat(path = path_in(po, "postman/%s", base), &st) < 0 &&
+	    lstat(path = path_in(po, "postman/%s.control", base), &st) < 0))
+		return -1;
+	mq_print("%s is not in the queue, it was set aside: %s\n", base, path);
 	return 0;
 }
 
@@ -396,15 +396,17 @@ why_no_log(const char *logfile)
 	return why;
 }
 
-/* Shows a message; m is NULL if it is not in the queue.  An exit code. */
+/* Shows a message; m is NULL if it is not in the queue.  Returns an exit code.
+ */
 static int
 show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
 {
-	const char *base = name_base(m != NULL ? m->name : name), *no;
+	const char *base = name_base(m != NULL ? m->name : name), *why_not;
 	char old[MQ_NAME_MAX], id[80] = "";
-	int found = m != NULL, log;
+	int found = m != NULL;
 	unsigned many = 0;
+	long lines;
 
 	if (m != NULL)
 		mq_make_id(m->name, view->postoffice, id, sizeof(id));
@@ -418,38 +420,36 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	if (m != NULL)
 		put_message(q, m, view);
 	else
-		found = put_aside(base, view->postoffice);
-	log = put_log(logfile, base, id, !found);
-	no = log >= 0 ? "" : why_no_log(logfile);
-	if (log < 0 && found)
-		printf("log\n\t%s cannot be read: %s\n", logfile, no);
-	if (found || log > 0)
+		found = put_aside(base, view->postoffice) == 0;
+	lines = put_log(logfile, base, id, !found);
+	why_not = lines >= 0 ? "" : why_no_log(logfile);
+	if (lines < 0 && found)
+		printf("log\n\t%s cannot be read: %s\n", logfile, why_not);
+	if (found || lines > 0)
 		return 0;
 	mq_complain("%s is not in the queue, and %s %s%s", base, logfile,
-	    log < 0 ? "cannot be read: " : "has no line of it", no);
+	    lines < 0 ? "cannot be read: " : "has no line of it", why_not);
 	return X_UNAVAILABLE;
 }
 
-/* Counts as mq_find_names, also with the evicted messages: the name of one may
- * begin like that of a message in core. */
+/* Does what mq_find_names does, and finds evicted messages, too.  They are read
+ * even if a message in core is found, as their names may begin alike. */
 static unsigned
 find_names(struct mq_queue *q, const char *name, const char *po,
     char found[MQ_NAME_MAX])
 {
-	static int rest_read;
 	unsigned many = mq_find_names(q, po, name, found);
 	char why[MQ_WHY_MAX];
 
-	if ((many > 0 && q->evicted == 0) || !q->facts || rest_read ||
+	if ((many > 0 && q->evicted == 0) || !q->facts || q->evicted_read ||
 	    po == NULL)
 		return many;
-	rest_read = 1;
 	if (mq_read_evicted(q, po, why) != 0)
 		mq_complain("%s", why);
 	return mq_find_names(q, po, name, found);
 }
 
-/* Shows the file if mq_router_dir finds it: 1 or 0. */
+/* Shows the file that mq_router_dir finds: 0, or -1 if there is none. */
 static int
 put_unqueued(const char *num, const char *po)
 {
@@ -458,10 +458,10 @@ put_unqueued(const char *num, const char *po)
 	long age;
 
 	if (dir == NULL)
-		return 0;
+		return -1;
 	path = path_in(po, "%s/%s", dir, num);
 	if (lstat(path, &st) < 0)
-		return 0;
+		return -1;
 	age = file_age((long)st.st_mtime);
 	mq_print("%s/%s  %s", dir, num,
 	    mq_plural((double)st.st_size, "byte"));
@@ -476,10 +476,10 @@ put_unqueued(const char *num, const char *po)
 	else
 		puts("\tis not in the queue yet; is submit -q running?");
 	printf("\tfile %s\n", path);
-	return 1;
+	return 0;
 }
 
-/* Shows a message by a word of the command line: an exit code. */
+/* Shows a message by a word of the command line.  Returns an exit code. */
 static int
 show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
@@ -491,7 +491,7 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 	unsigned many = find_names(q, base, po, found);
 
 	if (many == 0 && num != NULL) {
-		if (put_unqueued(num, po))
+		if (put_unqueued(num, po) == 0)
 			return 0;
 		if (mq_find_accepted(logfile, num, id, sizeof(id)) == 0) {
 			printf("router/%s was accepted as %s\n", num, id);
@@ -531,6 +531,6 @@ mq_show_story(struct mq_order *o, struct mq_queue *q,
 			rc = bad;
 	}
 	if (!shown)
-		mq_put_none(q, view);
+		mq_put_if_empty(q, view);
 	return rc;
 }

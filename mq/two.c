@@ -84,7 +84,8 @@ read_line(struct talk *t)
 	    "too long, or has a zero byte", t->line);
 }
 
-/* Sends a command and reads whether it is taken: 0 or -1. */
+/* Sends a command and reads the scheduler's first line: 0, or -1 if it refuses
+ * the command. */
 static int
 send_command(struct talk *t, const char *command)
 {
@@ -104,19 +105,20 @@ send_command(struct talk *t, const char *command)
 	return fail(t, "%s; -U gives another user and password", refused);
 }
 
-/* Reads the next line of an answer, without the dot before another dot: 1, 0 at
- * the end, or -1. */
-static int
+enum answer { ANSWER_BAD = -1, ANSWER_END, ANSWER_LINE };
+
+/* Reads the next line of an answer, without the dot before another dot. */
+static enum answer
 read_answer_line(struct talk *t)
 {
 	if (read_line(t) < 0)
-		return -1;
+		return ANSWER_BAD;
 	if (t->line[0] != '.')
-		return 1;
+		return ANSWER_LINE;
 	if (t->len == 1)
-		return 0;
+		return ANSWER_END;
 	memmove(t->line, t->line + 1, t->len--);
-	return 1;
+	return ANSWER_LINE;
 }
 
 /* Returns 1 if the list of rights has this one. */
@@ -251,7 +253,7 @@ set_state(const struct talk *t, struct mq_job *j, char **f)
 	} else if (strcmp(f[8], "channel") == 0) {
 		j->state = MQ_LIMIT;
 		j->what = "maxchannel";
-	} else {	/* it says no more of these */
+	} else {	/* protocol 2 does not tell the two apart */
 		j->what = "waits for its turn, or an agent has it";
 	}
 }
@@ -305,21 +307,22 @@ add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 	return 0;
 }
 
+/* Adds the vertices of a thread: 0 or -1. */
 static int
 read_thread(struct talk *t, struct mq_dest *d)
 {
 	char command[3 * MQ_WORD_MAX];
 	const char *last = NULL;
-	int more;
+	enum answer answer;
 
 	text_fmt(command, sizeof(command), "SHOW THREAD %s %s", d->channel,
 	    d->host);
 	if (send_command(t, command) < 0)
 		return -1;
-	while ((more = read_answer_line(t)) > 0)
+	while ((answer = read_answer_line(t)) == ANSWER_LINE)
 		if (t->line[0] != '#' && add_rcpt(t, d, &last) < 0)
 			return -1;
-	return more;
+	return answer == ANSWER_END ? 0 : -1;
 }
 
 /* Adds the destination in the line of a thread: 0 or -1. */
@@ -343,28 +346,31 @@ static int
 read_queue(struct talk *t)
 {
 	struct mq_dest *d;
-	int more;
+	enum answer answer;
 
 	if (send_command(t, "SHOW QUEUE THREADS2") < 0)
 		return -1;
-	while ((more = read_answer_line(t)) > 0)
+	while ((answer = read_answer_line(t)) == ANSWER_LINE)
 		if (add_dest(t) < 0)
 			return -1;
-	for (d = t->q->dests; d != NULL && more == 0; d = d->next)
-		more = read_thread(t, d);
-	return more;
+	if (answer == ANSWER_BAD)
+		return -1;
+	for (d = t->q->dests; d != NULL; d = d->next)
+		if (read_thread(t, d) < 0)
+			return -1;
+	return 0;
 }
 
 static int
 read_report(struct talk *t)
 {
-	int more;
+	enum answer answer;
 
 	if (send_command(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
-	while ((more = read_answer_line(t)) > 0)
+	while ((answer = read_answer_line(t)) == ANSWER_LINE)
 		t->report(t->arg, t->line);
-	return more;
+	return answer == ANSWER_END ? 0 : -1;
 }
 
 int
@@ -386,7 +392,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = line != NULL ? read_report(&t) : read_queue(&t);
-	fd_write(in->fd, "QUIT\n", 5);		/* it goes anyway */
+	fd_write(in->fd, "QUIT\n", 5);	/* the close after it would do */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);
 	return rc;

@@ -20,67 +20,55 @@
 #include "mq.h"
 #include "../lib/deferred.h"
 #include "../lib/pattern.h"
-#include <dirent.h>
+#include "../lib/scan.h"
 
 /* ---- looking ---------------------------------------------------------- */
 
+/* Returns the seconds until the next try; 0: it is due, or the clock was set
+ * back. */
 static int
-by_age(const void *pa, const void *pb)
+wait_of(const struct deferred *d)
 {
-	const struct mq_unrouted *a = pa, *b = pb;
+	long wall = (long)time(NULL);
 
-	return a->age != b->age ? a->age > b->age ? -1 : 1 :
-	    strcmp(a->num, b->num);
+	return d->next > wall && d->last <= wall ? (int)(d->next - wall) : 0;
 }
 
-/* Adds a message: 0, or -1 without memory. */
+/* Sets a message of deferred/: 0, or -1 without memory. */
 static int
-add_unrouted(struct mq_queue *q, const char *po, const char *num,
-    const struct stat *st)
+set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
+    const struct scanned *f)
 {
-	struct mq_unrouted *more;
-	long wall = (long)time(NULL);
 	struct deferred d;
 
-	more = realloc(q->unrouted, (q->nunrouted + 1) * sizeof(*more));
-	if (more == NULL)
-		return -1;
-	q->unrouted = more;
-	more += q->nunrouted;
-	memset(more, 0, sizeof(*more));
-	more->num = mq_intern(q, num);
-	more->reason = "";
-	if (deferred_read(po, num, &d) == 0) {
-		more->reason = mq_intern(q, d.reason);
-		more->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
-		more->next = d.next > wall && d.last <= wall ?
-		    (int)(d.next - wall) : 0;
+	u->num = mq_intern(q, f->name);
+	u->age = file_age(f->mtime);
+	u->reason = "";
+	if (deferred_read(po, f->name, &d) == 0) {
+		u->reason = mq_intern(q, d.reason);
+		u->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
+		u->next = wait_of(&d);
 	}
-	more->age = file_age((long)st->st_mtime);
-	if (more->num == NULL || more->reason == NULL)
-		return -1;
-	q->nunrouted++;
-	return 0;
+	return u->num == NULL || u->reason == NULL ? -1 : 0;
 }
 
 int
 mq_read_unrouted(struct mq_queue *q, const char *po)
 {
-	DIR *d = opendir(path_in(po, DEFERRED));
-	struct dirent *e;
-	struct stat st;
-	int bad = 0;
+	struct scan s;
+	unsigned i;
+	int bad;
 
-	if (d == NULL && errno != ENOENT)
+	if (scan_read(&s, po, DEFERRED, deferred_is_name) < 0 &&
+	    errno != ENOENT)
 		return 0;
-	while (d != NULL && !bad && (e = readdir(d)) != NULL)
-		if (deferred_is_name(e->d_name) && lstat(path_in(po, DEFERRED
-		    "/%s", e->d_name), &st) == 0 && S_ISREG(st.st_mode))
-			bad = add_unrouted(q, po, e->d_name, &st) < 0;
-	if (d != NULL)
-		closedir(d);
-	if (q->nunrouted > 1)
-		qsort(q->unrouted, q->nunrouted, sizeof(*q->unrouted), by_age);
+	q->unrouted = mem_get(s.n * sizeof(*q->unrouted));
+	bad = q->unrouted == NULL;
+	for (i = 0; i < s.n && !bad; i++)
+		if (s.v[i].regular)
+			bad = set_unrouted(&q->unrouted[q->nunrouted++], q, po,
+			    &s.v[i]) < 0;
+	scan_free(&s);
 	q->deferred = (int)q->nunrouted;
 	if (q->nunrouted > 0)
 		q->deferred_age = (int)q->unrouted[0].age;
@@ -90,14 +78,12 @@ mq_read_unrouted(struct mq_queue *q, const char *po)
 void
 mq_put_deferred(const char *po, const char *num)
 {
-	long wall = (long)time(NULL);
 	struct deferred d;
 
 	mq_print("\tcould not be routed yet");
 	if (deferred_read(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
-		    mq_next(d.next > wall && d.last <= wall ?
-		    (int)(d.next - wall) : 0), mq_reason(d.reason));
+		    mq_next(wait_of(&d)), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 
@@ -120,7 +106,7 @@ matches_word(const char *word, char **patterns, const char *num)
 	return 0;
 }
 
-/* Releases a message, or in a dry run names it: 0, or an exit code. */
+/* Releases a message, or names it in a dry run: 0, or an exit code. */
 static int
 release_file(const char *po, const char *num, int dry)
 {
@@ -138,7 +124,7 @@ release_file(const char *po, const char *num, int dry)
 	return 0;
 }
 
-/* Moves freezer/NUM.REASON to router/NUM, or in a dry run names it: 0, or an
+/* Moves freezer/NUM.REASON to router/NUM, or names it in a dry run: 0, or an
  * exit code. */
 static int
 release_frozen(const char *po, const char *name, int dry)

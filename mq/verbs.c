@@ -25,31 +25,36 @@
 
 /* ---- words ------------------------------------------------------------ */
 
-#define VERBS	5
-
-static const char *const verbs[VERBS + 1] = {
-	"flush", "hold", "release", "delete", "bounce", "show"
+const char *const mq_verb_name[] = {
+	"", "flush", "hold", "release", "delete", "bounce", "show"
 };
 
-int
-mq_is_verb(const char *s)
+enum mq_verb
+mq_find_verb(const char *s)
 {
-	size_t i;
+	int v;
 
-	for (i = 0; i < VERBS; i++)
-		if (strcmp(s, verbs[i]) == 0)
-			return 1;
-	return 0;
+	for (v = MQ_FLUSH; v < MQ_VERBS; v++)
+		if (strcmp(s, mq_verb_name[v]) == 0)
+			return (enum mq_verb)v;
+	return MQ_LIST;
+}
+
+int
+mq_is_command(enum mq_verb verb)
+{
+	return verb != MQ_LIST && verb != MQ_SHOW;
 }
 
 const char *
 mq_guess_verb(const char *s)
 {
-	size_t i, head, n, m;
+	size_t head, n, m;
 	const char *v;
+	int i;
 
-	for (i = 0; i <= VERBS; i++) {
-		v = verbs[i];
+	for (i = MQ_FLUSH; i < MQ_VERBS; i++) {
+		v = mq_verb_name[i];
 		for (head = 0; s[head] != '\0' && s[head] == v[head]; head++)
 			;
 		n = strlen(s) - head;
@@ -100,7 +105,7 @@ strip_path(char *word)
 
 /* Returns NULL, or why a command cannot be about this word. */
 static const char *
-word_error(const char *verb, const char *what)
+word_error(enum mq_verb verb, const char *what)
 {
 	const char *p, *why;
 	char **all;
@@ -111,7 +116,7 @@ word_error(const char *verb, const char *what)
 		if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
 			return "blanks and control characters cannot be sent";
 	if (strcmp(what, "all") == 0)
-		return *verb == 'f' || *verb == 'r' ? NULL :
+		return verb == MQ_FLUSH || verb == MQ_RELEASE ? NULL :
 		    "only flush and release take \"all\"; a pattern for "
 		    "everything is */*";
 	if (is_message(what))
@@ -184,24 +189,25 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 {
 	const char *bad;
 	char *what;
-	int i, rc = 0, taken, names = o->verb != NULL || o->show;
+	enum mq_word_kind kind;
+	int i, rc = 0;
 
 	for (i = 0; i < n && rc == 0; i++) {
-		taken = mq_pick_parse(&o->pick, word[i]);
-		if (taken < 0)
+		kind = mq_pick_parse(&o->pick, word[i]);
+		if (kind == MQ_BAD_FILTER)
 			return X_USAGE;
-		if (o->verb != NULL && *o->verb == 'r')
+		if (o->verb == MQ_RELEASE)
 			mq_unescape(word[i]);	/* a hold as it is listed */
 		what = strip_path(word[i]);
-		if (taken > 0) {
+		if (kind == MQ_FILTER) {
 			add_filter(o, word[i]);
-		} else if (names && strcmp(word[i], "-") == 0) {
+		} else if (o->verb != MQ_LIST && strcmp(word[i], "-") == 0) {
 			rc = read_names(o);
-		} else if (o->verb != NULL &&
+		} else if (mq_is_command(o->verb) &&
 		    (bad = word_error(o->verb, what)) != NULL) {
 			mq_complain("%s: %s", what, bad);
 			return X_USAGE;
-		} else if (o->show && !is_message(what)) {
+		} else if (o->verb == MQ_SHOW && !is_message(what)) {
 			mq_complain("\"%s\" is no name of a message, or the "
 			    "beginning of one", word[i]);
 			return X_USAGE;
@@ -236,8 +242,8 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 /* ---- one command ------------------------------------------------------ */
 
 /* Prints the answer, which begins with "ok " or "no ", behind name if that is
- * not NULL: an exit code.  With gone, an answer that the message does not exist
- * is counted there instead. */
+ * not NULL.  If gone is not NULL, counts an answer that the message does not
+ * exist there, and prints nothing.  Returns an exit code. */
 static int
 read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
@@ -279,17 +285,18 @@ read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 	return X_UNAVAILABLE;
 }
 
-/* Sends a command; with many, its name precedes the answer.  gone as in
- * read_answer. */
+/* Sends a command.  many: what precedes the answer.  gone is as in read_answer.
+ * Returns an exit code. */
 static int
-send_command(struct mq_ask *a, const char *verb, const char *what, int many,
+send_command(struct mq_ask *a, enum mq_verb verb, const char *what, int many,
     unsigned long *gone)
 {
 	int rc;
 
 	a->why[0] = '\0';
-	if (mq_ask_command(a, verb, what) < 0) {
-		mq_complain("%s: not done%s: %s", verb, a->denied ? "" :
+	if (mq_ask_command(a, mq_verb_name[verb], what) < 0) {
+		mq_complain("%s: not done%s: %s", mq_verb_name[verb],
+		    a->denied ? "" :
 		    ", as no scheduler answers", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
@@ -320,11 +327,11 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 
 /* Sets how a command with this verb picks messages. */
 static void
-set_pick(struct mq_pick *p, const char *verb)
+set_pick(struct mq_pick *p, enum mq_verb verb)
 {
-	p->whole = verb != NULL;
-	p->careful = verb != NULL && (*verb == 'd' || *verb == 'b');
-	p->released = verb != NULL && *verb == 'r';
+	p->whole = mq_is_command(verb);
+	p->careful = verb == MQ_DELETE || verb == MQ_BOUNCE;
+	p->released = verb == MQ_RELEASE;
 }
 
 /* Prints and counts the holds that a release would end, also those without
@@ -364,8 +371,8 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 		p.released = 0;
 	} else if (p.name == NULL) {
 		p.jobs = 1;
-		if (*o->verb == 'd' || *o->verb == 'b')	/* in core alone */
-			p.states = (1UL << MQ_EVICTED) - 1;
+		if (o->verb == MQ_DELETE || o->verb == MQ_BOUNCE)
+			p.states = (1UL << MQ_EVICTED) - 1;	/* in core */
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
 		pat_read(what, &p.dest);
@@ -373,13 +380,14 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 	if (mq_pick(&p, q, view) < 0)
 		return X_UNAVAILABLE;
 	pat_free(p.dest);
-	if ((*o->verb == 'r' && put_released(q, what) > 0) || p.found > 0)
+	if ((o->verb == MQ_RELEASE && put_released(q, what) > 0) || p.found > 0)
 		return 0;
 	if (strcmp(what, "all") == 0) {
-		puts(*o->verb == 'r' ? "no message is held" : "nothing waits");
+		puts(o->verb == MQ_RELEASE ? "no message is held" :
+		    "nothing waits");
 		return 0;
 	}
-	mq_complain(*o->verb == 'r' ? "there is no hold on %s" :
+	mq_complain(o->verb == MQ_RELEASE ? "there is no hold on %s" :
 	    "nothing in the queue is %s", what);
 	return X_UNAVAILABLE;
 }
@@ -398,7 +406,7 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 		*rc = X_UNAVAILABLE;
 		return -1;
 	}
-	for (i = 0; i < o->n && o->verb != NULL; i++) {
+	for (i = 0; i < o->n && mq_is_command(o->verb); i++) {
 		bad = pick_word(o, o->what[i], q, view);
 		if (bad != 0)
 			*rc = bad;
@@ -417,8 +425,8 @@ complain_parts(const struct mq_order *o)
 		mq_complain("%lu message%s left alone: %s also to recipients "
 		    "that do not match; name %s to %s %s", o->pick.parts,
 		    o->pick.parts == 1 ? " is" : "s are",
-		    o->pick.parts == 1 ? "it goes" : "they go", them, o->verb,
-		    them);
+		    o->pick.parts == 1 ? "it goes" : "they go", them,
+		    mq_verb_name[o->verb], them);
 }
 
 int
@@ -436,10 +444,13 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 	complain_parts(o);
 	if (sum.msgs > 0)
 		mq_print("dry run, nothing is done: %s would affect %s\n",
-		    o->verb, mq_plural((double)sum.msgs, "message"));
+		    mq_verb_name[o->verb],
+		    mq_plural((double)sum.msgs, "message"));
 	return rc;
 }
 
+/* Sends a command for each message that passes the filters.  Returns an exit
+ * code. */
 static int
 send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
     const struct mq_view *view)

@@ -23,8 +23,6 @@
 #define OTHERS	38		/* columns of a row behind the name */
 #define AROUND	8		/* lines that are no rows, about */
 
-static int name_width;		/* columns of a destination */
-
 struct row {
 	const struct mq_dest *dest;
 	unsigned long jobs, runs, held;
@@ -135,20 +133,21 @@ put_difference(double n)
 		printf(n > 0 ? "%+7.0f" : "%7.0f", n);
 }
 
-/* Prints a row, and returns its lines. */
+/* Prints a row, with so many columns for the destination.  Returns the number
+ * of lines. */
 static unsigned
-put_row(const struct row *r)
+put_row(const struct row *r, int width)
 {
 	const struct mq_facts *k = r->dest->facts;
 
-	mq_put_name(r->dest, name_width);
+	mq_put_name(r->dest, width);
 	printf("%8lu%6lu%6lu", r->jobs, r->runs, r->held);
 	put_difference(r->good);
 	put_difference(r->bad);
 	putchar('\n');
 	if (k == NULL || k->dead < 0 || *k->reason == '\0')
 		return 1;
-	mq_put_below(k->reason, name_width + OTHERS);
+	mq_put_below(k->reason, width + OTHERS);
 	return 2;
 }
 
@@ -171,16 +170,14 @@ sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
 /* ---- a look ----------------------------------------------------------- */
 
 void
-mq_watch_begin(void)
+mq_watch_begin(int first)
 {
-	static int begun;
 	const char *term = getenv("TERM");
 
 	if (isatty(1) && term != NULL && strcmp(term, "dumb") != 0)
 		fputs("\033[H\033[2J", stdout);
-	else if (begun)
+	else if (!first)
 		putchar('\n');
-	begun = 1;
 }
 
 int
@@ -188,7 +185,7 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
     double seconds)
 {
 	unsigned n, i, used = 0, most = 3;
-	int lines;
+	int lines, width = mq_name_width(OTHERS, &lines);
 	struct row *v = make_rows(q);
 	time_t wall = time(NULL);
 	char at[20] = "";
@@ -196,7 +193,6 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 
 	if (v == NULL)
 		return -1;
-	name_width = mq_name_width(OTHERS, &lines);
 	if (lines > AROUND + 3)
 		most = (unsigned)(lines - AROUND);
 	tm = localtime(&wall);
@@ -207,10 +203,10 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	put_changes(q, last, seconds);
 	n = sort_rows(v, q->ndests, last, is_same_run(q, last, seconds));
 	if (n > 0)
-		printf("%-*s%8s%6s%6s%7s%7s\n", name_width, "destination",
+		printf("%-*s%8s%6s%6s%7s%7s\n", width, "destination",
 		    "jobs", "runs", "held", "good", "bad");
 	for (i = 0; i < n && used < most; i++)
-		used += put_row(&v[i]);
+		used += put_row(&v[i], width);
 	if (i < n)
 		printf("and %u more\n", n - i);
 	free(v);

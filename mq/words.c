@@ -87,7 +87,7 @@ mq_complain(const char *f, ...)
 }
 
 int
-mq_reason_byte(const char **s)
+mq_next_reason_byte(const char **s)
 {
 	int c = (unsigned char)**s;
 
@@ -107,7 +107,7 @@ mq_reason(const char *s)
 	if (*s != '\r')
 		*to++ = ' ';
 	do
-		*to = (char)mq_reason_byte(&s);
+		*to = (char)mq_next_reason_byte(&s);
 	while (*to != '\0' && ++to < text + sizeof(text) - 1);
 	*to = '\0';
 	return text;
@@ -139,12 +139,12 @@ mq_put_below(const char *reason, int columns)
 	text_init(&t, line, (size_t)columns + 1);
 	t.clean = 1;
 	text_put(&t, "    ", 4);
-	while ((c = (char)mq_reason_byte(&reason)) != '\0')
+	while ((c = (char)mq_next_reason_byte(&reason)) != '\0')
 		text_put(&t, &c, 1);
 	puts(line);
 }
 
-/* A number of the environment, or 0. */
+/* Returns the number in a variable of the environment, or 0. */
 static int
 screen_var(const char *name)
 {
@@ -187,7 +187,7 @@ mq_by_name(const struct mq_dest *a, const struct mq_dest *b)
 	return c != 0 ? c : strcmp(a->host, b->host);
 }
 
-/* Memory for a text, which is used again after some others. */
+/* Begins a text in memory that the fourth text after this one uses again. */
 static struct text *
 begin_text(void)
 {

@@ -812,8 +812,11 @@ take_dir(struct place *p, const char *dir, int (*fits)(const char *))
 	int code;
 
 	p->dir = dir;
-	if (scan_read(&p->scan, p->po, dir, fits) < 0)
+	if (scan_read(&p->scan, p->po, dir, fits) < 0 &&
+	    (errno != ENOENT || strcmp(dir, OFFICE_BULK) != 0)) {
+		say_cannot("read", path_in(p->po, "%s", dir));
 		return X_TEMPFAIL;
+	}
 	if (n > p->scan.n)
 		n = p->scan.n;
 	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)

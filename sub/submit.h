@@ -12,6 +12,7 @@
 #include "../lib/path.h"
 #include "../lib/util.h"
 #include "../lib/post.h"
+#include "../lib/scan.h"
 
 #define ADDR_SIZE	1000	/* bytes of an address, the NUL included */
 #define DOMAIN_SIZE	256	/* bytes of a domain, the NUL included */
@@ -361,28 +362,6 @@ enum verdict accept_copy(const struct post *, int fd, const struct stat *,
 long	accept_parse_name(const char *base, char *name, size_t size);
 /* Removes the original if its copy is in the queue: 1; else 0. */
 int	accept_remove_known(const char *po, const char *base);
-
-/* ======================================================================
- * scan.c - lists the files of a directory, oldest first
- * ====================================================================== */
-
-struct scanned {
-	long	mtime;
-	char	name[100];
-};
-
-struct scan {
-	struct scanned *v;
-	unsigned n;
-};
-
-/* Lists the files whose names fit: 0, or -1 after saying why. */
-int	scan_read(struct scan *, const char *po, const char *dir,
-	    int (*fits)(const char *));
-void	scan_free(struct scan *);
-/* Counts the files whose names fit. */
-unsigned scan_count(const char *po, const char *dir,
-	    int (*fits)(const char *));
 
 /* ======================================================================
  * clause.c - shows how the scheduler treats mail for an address

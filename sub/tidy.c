@@ -211,8 +211,10 @@ remove_oldest_bounces(unsigned long most)
 	struct scan s;
 	unsigned n, i;
 
-	if (scan_read(&s, tidy.po, "postman", is_bounce) < 0)
+	if (scan_read(&s, tidy.po, "postman", is_bounce) < 0) {
+		say_cannot("read", path_in(tidy.po, "postman"));
 		return;
+	}
 	for (i = s.n, n = 0; i-- > 0; ) {
 		path = path_in(tidy.po, "postman/%s", s.v[i].name);
 		ctl = path_in(tidy.po, "postman/%s" CONTROL, s.v[i].name);

@@ -49,7 +49,7 @@ take(struct mq_queue *q, char *why, void (*report)(void *, const char *))
 	static struct mq_in in;
 	int rc, two;
 
-	for (two = 0, rc = MQ_TWO; rc == MQ_TWO; two = 1) {
+	for (two = 0, rc = MQ_READ_TWO; rc == MQ_READ_TWO; two = 1) {
 		memset(&in, 0, offsetof(struct mq_in, buf));
 		in.begun = 1;
 		in.fd = open("../in", O_RDWR | O_APPEND);

@@ -1,5 +1,5 @@
 /*
- * scan.c - lists the files of a directory, oldest first.
+ * scan.c - lists the files of a directory, oldest first, for submit and mailq.
  *
  *	12:00:01  1234
  *	12:00:07  99	the shorter number first, then in order of digits
@@ -8,9 +8,11 @@
  * Files are ordered by modification time in whole seconds; the name decides
  * between equal times, so that two runs agree.  The list is made once for a
  * run; files that come later are for the next run.  If there is no memory for
- * all names, the run gets the names read so far.
+ * all names, the list has the names read so far.
  */
-#include "submit.h"
+#include "scan.h"
+#include "agent.h"
+#include "path.h"
 #include <dirent.h>
 
 static int
@@ -30,31 +32,33 @@ compare(const void *pa, const void *pb)
 static int
 add_file(struct scan *s, const char *path, const char *base, unsigned *size)
 {
+	struct scanned *f;
 	struct stat st;
 
 	if (mem_grow((void **)&s->v, s->n, size, sizeof(*s->v)) < 0)
 		return -1;
-	s->v[s->n].mtime = lstat(path, &st) < 0 ? 0 : (long)st.st_mtime;
-	if (text_fmt(s->v[s->n].name, sizeof(s->v[s->n].name), "%s", base) < 0)
-		return 0;	/* none of ours is so long */
-	s->n++;
-	return 0;
+	memset(&st, 0, sizeof(st));
+	lstat(path, &st);
+	f = &s->v[s->n];
+	f->mtime = (long)st.st_mtime;
+	f->regular = S_ISREG(st.st_mode);
+	f->name = mem_dup(base);
+	s->n += f->name != NULL;
+	return f->name == NULL ? -1 : 0;
 }
 
 int
 scan_read(struct scan *s, const char *po, const char *dir,
     int (*fits)(const char *))
 {
-	const char *path = path_in(po, "%s", dir);
-	DIR *d = opendir(path);
+	DIR *d = opendir(path_in(po, "%s", dir));
 	unsigned size = 0;
 	struct dirent *e;
 
 	s->v = NULL;
 	s->n = 0;
 	if (d == NULL)
-		return errno == ENOENT && strcmp(dir, OFFICE_BULK) == 0 ? 0 :
-		    say_cannot("read", path);
+		return -1;
 	while ((e = readdir(d)) != NULL)
 		if (fits(e->d_name) && add_file(s, path_in(po, "%s/%s", dir,
 		    e->d_name), e->d_name, &size) < 0)
@@ -68,9 +72,10 @@ scan_read(struct scan *s, const char *po, const char *dir,
 void
 scan_free(struct scan *s)
 {
+	while (s->n > 0)
+		free(s->v[--s->n].name);
 	free(s->v);
 	s->v = NULL;
-	s->n = 0;
 }
 
 unsigned
