@@ -6,12 +6,13 @@
  *	box mailq -v		the name may also be the first argument
  *	box			prints the names
  *
- * "make box" compiles each source with a main() once more, with -DBOX and the
- * name that main() has here (lib/util.h), and links all with what they share.
- * "make install-box" makes the links.
+ * "make box" compiles each source that has a main() again, with -DBOX, which
+ * gives main() another name (lib/util.h), and links all of them with the shared
+ * modules.  "make install-box" makes the links.
  *
- * A copy in the place of submit may have a set-id bit, and its user chooses the
- * name; so with other rights than the user's it is submit alone.
+ * A copy of the box that is installed as submit may have a set-id bit.  As the
+ * user chooses the name, a box that runs with other rights than the user's can
+ * only be submit.
  */
 #include "lib/office.h"
 
@@ -47,11 +48,11 @@ main(int argc, char **argv)
 {
 	const size_t n = sizeof(programs) / sizeof(*programs);
 	size_t i;
-	int k, tame = getegid() == getgid() && geteuid() == getuid();
+	int k, is_plain = getegid() == getgid() && geteuid() == getuid();
 
 	for (k = 0; k < 2 && k < argc; k++)
 		for (i = 0; i < n; i++)
-			if ((tame || programs[i].run == box_submit) &&
+			if ((is_plain || programs[i].run == box_submit) &&
 			    strcmp(name_base(argv[k]), programs[i].name) == 0)
 				return programs[i].run(argc - k, argv + k);
 	for (i = 0; i < n; i++)

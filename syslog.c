@@ -8,15 +8,16 @@
  *	20261122091011 warn set-aside msg=123-45 to=postman/123-45 ...
  *
  * becomes the warning "set-aside msg=123-45 to=postman/123-45 ..." of IDENT,
- * which is "scheduler[PID]".  The stamp is left to syslogd.
+ * which is "scheduler[PID]".  syslogd adds a stamp of its own.
  *
- * syslog(3) waits while syslogd does not read, as it may do for ever when its
- * disk or its console hangs.  Here it makes no mail wait: the scheduler leaves
- * out the lines that this program does not take at once.
+ * syslog(3) waits while syslogd does not read, for example since its disk or
+ * its console hangs.  In a process of its own, this wait delays no mail: the
+ * scheduler drops the lines that this program does not read at once.
  *
- * It ends with the scheduler, at the end of its input, and ignores the signals
- * that end all processes of a machine, as the last lines come after these.  A
- * line that is not taken for a minute ends it, too.
+ * The program ends with the scheduler, at the end of its input.  It ignores the
+ * signals that end all processes at a shutdown, as the scheduler logs its last
+ * lines after these.  If syslogd does not accept a line within a minute, the
+ * program ends, too.
  */
 #include "lib/util.h"
 #include <signal.h>
@@ -31,12 +32,13 @@ static const struct {
 	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG }
 };
 
-#define TAKEN_IN	60	/* seconds */
+#define SYSLOG_TIMEOUT	60	/* seconds for a line */
 #define NLEVELS	((int)(sizeof(levels) / sizeof(levels[0])))
 
-/* A line that does not begin with a stamp and a level is given as it is. */
+/* Logs the line without its stamp and level; a line without these is logged
+ * whole. */
 static void
-give(const char *line)
+log_line(const char *line)
 {
 	const char *s = line + strspn(line, "0123456789");
 	int i, priority = LOG_INFO;
@@ -51,7 +53,7 @@ give(const char *line)
 			break;
 		}
 	}
-	alarm(TAKEN_IN);
+	alarm(SYSLOG_TIMEOUT);
 	syslog(priority, "%s", line);
 	alarm(0);
 }
@@ -78,7 +80,7 @@ main(int argc, char **argv)
 	openlog(argv[1], 0, LOG_MAIL);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
-		give(line);
+		log_line(line);
 	}
 	return 0;
 #endif
