@@ -173,8 +173,10 @@ answer_counts(struct operation *op)
 	    "failed: the spool cannot be written to" };
 	unsigned sum = 0;
 
-	if (is_flush)
+	if (is_flush) {
+		texts[OUT_PASS] = "without a command";
 		texts[OUT_REPORT] = "with agents";
+	}
 	for (i = 0; i < OUTCOMES; i++)
 		sum += op->n[i];
 	if (sum == 0 && op->nfiles == 0) {
@@ -222,6 +224,8 @@ flush_vertex(struct operation *op, struct vertex *v)
 		what = OUT_HELD;
 	else if (v->state == V_FED)
 		what = OUT_REPORT;
+	else if (v->thread->ring->conf->v.command == NULL)
+		what = OUT_PASS;
 	else if (op->msg != NULL)
 		th_flush(v->thread, v);
 	op->n[what]++;

@@ -591,7 +591,8 @@ ok 'the scheduler starts with mail that has no command' start -v
 ok 'more messages are evicted than are remembered' \
     wait_log 'evict msg=52.* beyond PARAMevicted' 60
 order flush 521-1
-like 'a flush by its name finds each message' "$(cat "$tmp/answer")" '^ok 2 jobs'
+like 'a flush by its name finds each message, and says what has no command' \
+    "$(cat "$tmp/answer")" '^ok 0 jobs flushed, 2 without a command$'
 sed 's/^none.*/none\/*	command="words $tmp"/' "$tmp/cf" | sed "s!\$tmp!$tmp!" \
     >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
