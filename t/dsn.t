@@ -21,6 +21,8 @@ END_
 # ---- by hand ----------------------------------------------------------------
 
 like 'dsn -V prints its version' "$("$D" -V)" '^dsn [0-9]'
+is 'spans and sizes may have units' \
+    "$("$D" -p 1h30m -s 64k </dev/null 2>&1)" '#hungry'
 for args in a '-d forms' -x '-p x' '-s -1' '-x a[b'; do
 	"$D" $args </dev/null >"$tmp/out" 2>&1
 	is "wrong options are refused: $args" \
