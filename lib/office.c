@@ -232,7 +232,8 @@ office_next_var(FILE *f, char line[OFFICE_LINE], unsigned *at)
 }
 
 /* Copies the value of the variable, of the environment or else of the file that
- * ZCONFIG names; "" if neither has it.  0, or -1 with errno. */
+ * ZCONFIG names; "" if neither has it.  Lines that set no variable are ignored,
+ * as the file may be a script.  0, or -1 with errno. */
 static int
 read_var(const char *name, char value[OFFICE_LINE])
 {
@@ -250,9 +251,11 @@ read_var(const char *name, char value[OFFICE_LINE])
 	f = fopen(file, "r");
 	if (f == NULL)
 		return -1;
-	while (*value == '\0' && (s = office_next_var(f, line, &at)) != NULL)
-		if (strncmp(s, name, n) == 0 && s[n] == '=')
+	do {
+		s = office_next_var(f, line, &at);
+		if (s != NULL && strncmp(s, name, n) == 0 && s[n] == '=')
 			strcpy(value, s + n + 1);
+	} while (*value == '\0' && at > 0);
 	fclose(f);
 	return 0;
 }

@@ -178,10 +178,10 @@ is 'mail in a directory of ROUTERDIRS is counted with router' \
 like 'mail in a directory of ROUTERDIRS has its age' "$(mailq)" \
     '^1 message waits in router, [0-9]{3}d'
 unset ROUTERDIRS
-echo 'ROUTERDIRS=news' >"$tmp/zmailer.conf"
+printf '%s\n' 'export X' 'ROUTERDIRS=news' >"$tmp/zmailer.conf"
 ZCONFIG=$tmp/zmailer.conf
 export ZCONFIG
-is 'ROUTERDIRS of zmailer.conf counts' "$(count_of router)" 1
+is 'ROUTERDIRS of zmailer.conf counts, behind a line of another form' "$(count_of router)" 1
 for name in news/501 501 "$po/news/501"; do
 	like "show finds what waits in news: ${name#"$tmp/"}" \
 	    "$(mailq show "$name")" "^news/501 .*|is not in the queue yet"

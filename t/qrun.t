@@ -87,8 +87,9 @@ is 'directories of ROUTERDIRS come after router/, in their order' \
 wrong router 4 202601010000
 wrong bulk 1 202501010000
 wrong news 3 202301010000
-printf '# places\nLOGDIR=/tmp\nROUTERDIRS="news:bulk"\n' >"$tmp/zmailer.conf"
-is 'ROUTERDIRS of zmailer.conf counts' \
+printf '%s\n' '# places' 'LOGDIR=/tmp' 'export LOGDIR' '=' \
+    'ROUTERDIRS="news:bulk"' >"$tmp/zmailer.conf"
+is 'ROUTERDIRS of zmailer.conf counts, behind lines of another form' \
     "$(ZCONFIG=$tmp/zmailer.conf order)" 'router/4 news/3 bulk/1 '
 out=$(ZCONFIG=$tmp/none sub -q)
 is 'a missing zmailer.conf is an error' "$? $out" \
