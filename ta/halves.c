@@ -6,13 +6,13 @@
  * locks, reads the message and writes down verdicts.  The talker is its child.
  * It has two pipes to the keeper and no other descriptor; if we are root, it
  * runs as another user, and in another root directory if the administrator
- * wants that.  It does the work of a job as if it were alone, and asks the
+ * wants that.  It works on a job like an agent of one process, and asks the
  * keeper for all that lib.c does.  A job of one recipient:
  *
  *	keeper			talker
  *	J ...					the job, its recipients
- *				A		is the scheduler still there?
- *	0:					yes
+ *				A		is the scheduler gone?
+ *	0:					no
  *				M 0:		the message of recipient 0
  *	8192:(bytes)		+		a piece, and the next one
  *	17:(bytes)		+
@@ -44,36 +44,41 @@
 #include <signal.h>
 
 #define BUF_SIZE	4096	/* bytes read or written at once */
-#define PIECE_SIZE	8192	/* bytes of the message at once, as lib_message
-				 * puts them at most */
+#define PIECE_SIZE	8192	/* bytes of the largest piece of lib_message */
 #define FIELD_SIZE	8192	/* bytes of a line of a control file */
 #define LOG_SIZE	1000	/* bytes of a line of the log */
-#define LOG_LINES	10000	/* of a job; more are dropped */
-#define DIGITS		9	/* of a number: none wraps around */
-#define END_WAIT	3.0	/* seconds from its pipe's end to its own */
+#define LOG_LINES	10000	/* log lines of a job; more are dropped */
+#define DIGITS		9	/* digits of a number, which fits any long */
+#define END_WAIT	3.0	/* seconds from the end of a pipe to the end of
+				 * the talker */
 
-/* Why nothing comes from the other side any more. */
-enum trouble { NONE, GONE, SILENT, WRONG };
+enum trouble {
+	NONE,
+	GONE,		/* the other side has closed the pipe */
+	SILENT,		/* the talker sends nothing or reads nothing */
+	WRONG		/* the other side sent an invalid request */
+};
 
 /* Our ends of the pipes; in the talker they block. */
 static struct {
 	int	in, out;
-	pid_t	pid;		/* the talker's; 0: there is none */
-	enum trouble trouble;	/* kept until there is a new talker */
-	double	until;		/* mono, for the keeper */
-	long	logged;		/* lines of this job */
-	size_t	have, used;	/* bytes in inbuf, bytes of it consumed */
+	pid_t	pid;		/* the talker; 0: there is none */
+	enum trouble trouble;	/* nothing is read or sent after trouble */
+	double	until;		/* mono; the end of a wait of the keeper */
+	long	logged;		/* log lines of this job */
+	size_t	have, used;	/* bytes in inbuf, bytes of inbuf consumed */
 	size_t	held;		/* bytes in outbuf */
 	char	inbuf[BUF_SIZE], outbuf[BUF_SIZE];
 } side;
 
 static const struct halves *halves;
-static int begun;	/* without a talker: begin was called, end was not */
+static int begun;	/* with a single process: begin was called, and end is
+			 * still to be called */
 
 /* ---- fields ---------------------------------------------------------- */
 
 static void
-use(int in, int out)
+set_pipes(int in, int out)
 {
 	side.in = in;
 	side.out = out;
@@ -81,22 +86,23 @@ use(int in, int out)
 	side.have = side.used = side.held = 0;
 }
 
+/* Sets the trouble, unless there is trouble already: -1. */
 static int
-fail(enum trouble why)
+set_trouble(enum trouble why)
 {
 	if (side.trouble == NONE)
 		side.trouble = why;
 	return -1;
 }
 
-/* Waits for the other side: 0, or -1 when it took too long. */
+/* Waits until fd can be read (written): 0, or -1 if that takes too long. */
 static int
 wait_side(int fd, int writing)
 {
 	do {
 		clock_read();
 		if (now.mono >= side.until)
-			return fail(SILENT);
+			return set_trouble(SILENT);
 	} while (fd_wait(fd, writing, side.until - now.mono) <= 0);
 	return 0;
 }
@@ -108,8 +114,9 @@ set_until(double seconds)
 	side.until = now.mono + seconds;
 }
 
+/* Sends the bytes in outbuf: 0, or -1 on trouble. */
 static int
-flush(void)
+flush_out(void)
 {
 	size_t done = 0;
 	long n;
@@ -122,20 +129,20 @@ flush(void)
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			wait_side(side.out, 1);
 		else if (n == 0 || errno != EINTR)
-			fail(GONE);
+			set_trouble(GONE);
 	}
 	side.held = 0;
 	return side.trouble == NONE ? 0 : -1;
 }
 
 static void
-put(const char *s, size_t n)
+put_bytes(const char *s, size_t n)
 {
 	size_t k;
 
 	for (; n > 0; s += k, n -= k) {
 		if (side.held == BUF_SIZE)
-			flush();
+			flush_out();
 		k = BUF_SIZE - side.held;
 		k = k < n ? k : n;
 		memcpy(side.outbuf + side.held, s, k);
@@ -149,23 +156,23 @@ put_num(unsigned long v)
 	char s[DIGITS + 2];
 
 	text_fmt(s, sizeof(s), "%lu:", v);
-	put(s, strlen(s));
+	put_bytes(s, strlen(s));
 }
 
 static void
 put_text(const char *s)
 {
 	if (s == NULL) {
-		put("-:", 2);
+		put_bytes("-:", 2);
 		return;
 	}
 	put_num((unsigned long)strlen(s));
-	put(s, strlen(s));
+	put_bytes(s, strlen(s));
 }
 
-/* A byte, or -1. */
+/* Returns the next byte, or -1 on trouble. */
 static int
-get(void)
+get_byte(void)
 {
 	long n;
 
@@ -177,31 +184,31 @@ get(void)
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			wait_side(side.in, 0);
 		else if (n == 0 || errno != EINTR)
-			fail(GONE);
+			set_trouble(GONE);
 	}
 	return side.trouble != NONE ? -1 :
 	    (unsigned char)side.inbuf[side.used++];
 }
 
-/* The rest of a number that begins with c; 0 when there is trouble. */
+/* Returns a number whose first byte is c; 0 on trouble. */
 static unsigned long
-rest_of_num(int c)
+get_num_from(int c)
 {
 	unsigned long v = 0;
 	int n;
 
-	for (n = 0; n < DIGITS && c >= '0' && c <= '9'; n++, c = get())
+	for (n = 0; n < DIGITS && c >= '0' && c <= '9'; n++, c = get_byte())
 		v = v * 10 + (unsigned long)(c - '0');
 	if (c == ':' && n > 0)
 		return v;
-	fail(WRONG);
+	set_trouble(WRONG);
 	return 0;
 }
 
 static unsigned long
 get_num(void)
 {
-	return rest_of_num(get());
+	return get_num_from(get_byte());
 }
 
 static void
@@ -209,46 +216,47 @@ get_bytes(char *s, size_t n)
 {
 	int c;
 
-	for (; n > 0 && (c = get()) >= 0; n--)
+	for (; n > 0 && (c = get_byte()) >= 0; n--)
 		*s++ = (char)c;
 }
 
-/* Reads a text of less than size bytes without NULs; NULL for no text, and on
- * trouble. */
+/* Reads a text into s and returns s.  Returns NULL for no text, and on trouble,
+ * such as a text that is too long or has a NUL. */
 static char *
 get_text(char *s, size_t size)
 {
-	int c = get();
+	int c = get_byte();
 	unsigned long n;
 
 	s[0] = '\0';
 	if (c == '-') {
-		if (get() != ':')
-			fail(WRONG);
+		if (get_byte() != ':')
+			set_trouble(WRONG);
 		return NULL;
 	}
-	n = rest_of_num(c);
+	n = get_num_from(c);
 	if (n >= size)
-		fail(WRONG);
+		set_trouble(WRONG);
 	if (side.trouble != NONE)
 		return NULL;
 	get_bytes(s, (size_t)n);
 	s[n] = '\0';
 	if (side.trouble == NONE && strlen(s) != n)
-		fail(WRONG);
+		set_trouble(WRONG);
 	return side.trouble == NONE ? s : NULL;
 }
 
 /* ---- the talker ------------------------------------------------------ */
 
-/* Sends what was put; without a keeper there is nothing left to do. */
+/* Sends a request.  Exits if the keeper is gone. */
 static void
-flush_request(void)
+send_request(void)
 {
-	if (flush() < 0)
+	if (flush_out() < 0)
 		_exit(0);
 }
 
+/* Returns the number that answers a request.  Exits if the keeper is gone. */
 static unsigned long
 get_answer(void)
 {
@@ -264,7 +272,7 @@ far_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 {
 	(void)job;
 	r->unreported = 0;
-	put("V", 1);
+	put_bytes("V", 1);
 	put_num(r->off);
 	put_num((unsigned long)v->code);
 	put_text(v->status);
@@ -272,7 +280,7 @@ far_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	put_text(v->action);
 	put_text(v->diagnostic);
 	put_text(v->remote);
-	flush_request();
+	send_request();
 }
 
 static int
@@ -284,9 +292,9 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 	int more;
 
 	(void)job;
-	put("M", 1);
+	put_bytes("M", 1);
 	put_num(r->off);
-	flush_request();
+	send_request();
 	while ((n = get_answer()) > 0) {
 		if (n > PIECE_SIZE)
 			_exit(X_SOFTWARE);
@@ -294,8 +302,8 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 		if (side.trouble != NONE)
 			_exit(0);
 		more = take(arg, piece, (size_t)n) == 0;
-		put(more ? "+" : "-", 1);
-		flush_request();
+		put_bytes(more ? "+" : "-", 1);
+		send_request();
 		if (!more)
 			return -1;
 	}
@@ -305,8 +313,8 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 static int
 far_alone(void)
 {
-	put("A", 1);
-	flush_request();
+	put_bytes("A", 1);
+	send_request();
 	return get_answer() != 0;
 }
 
@@ -315,16 +323,16 @@ static const struct lib_far far_lib = { far_tell, far_message, far_alone };
 void
 halves_log(const char *s, size_t n)
 {
-	if (halves->one) {
+	if (halves->single) {
 		if (halves->log != NULL)
 			halves->log(s, n);
 		return;
 	}
 	n = n < LOG_SIZE ? n : LOG_SIZE - 1;
-	put("L", 1);
+	put_bytes("L", 1);
 	put_num((unsigned long)n);
-	put(s, n);
-	flush_request();
+	put_bytes(s, n);
+	send_request();
 }
 
 double
@@ -339,16 +347,16 @@ halves_beat(void)
 	static double last;
 
 	clock_read();
-	if (halves->one || now.mono - last < halves_nap() / 2)
+	if (halves->single || now.mono - last < halves_nap() / 2)
 		return;
 	last = now.mono;
-	put(".", 1);
-	flush_request();
+	put_bytes(".", 1);
+	send_request();
 }
 
-/* NULL stays NULL. */
+/* Returns a copy of the text, or NULL for no text. */
 static char *
-copy(const char *s)
+copy_text(const char *s)
 {
 	char *p = s == NULL ? NULL : mem_dup(s);
 
@@ -357,7 +365,8 @@ copy(const char *s)
 	return p;
 }
 
-/* The sender with this offset; senders come in order, if again and again. */
+/* Reads an address and returns the sender with this offset.  The recipients of
+ * a sender come one after another, each with the address. */
 static const struct lib_sender *
 get_sender(struct lib_job *job, unsigned long off)
 {
@@ -396,11 +405,11 @@ get_rcpt(struct lib_job *job, unsigned long i)
 	r->from = from;
 	r->host = strcpy((char *)(r + 1), host);
 	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
-	r->dsn = copy(get_text(dsn, sizeof(dsn)));
+	r->dsn = copy_text(get_text(dsn, sizeof(dsn)));
 	return r;
 }
 
-/* The rest of a job, behind its letter. */
+/* Reads a job, whose first byte was read. */
 static void
 get_job(struct lib_job *job)
 {
@@ -412,8 +421,8 @@ get_job(struct lib_job *job)
 	job->ctl = job->msg = -1;
 	get_text(word, sizeof(word));
 	job->arrived = (time_t)atol(word);
-	job->envid = copy(get_text(word, sizeof(word)));
-	job->ret = copy(get_text(word, sizeof(word)));
+	job->envid = copy_text(get_text(word, sizeof(word)));
+	job->ret = copy_text(get_text(word, sizeof(word)));
 	n = get_num();
 	for (i = 0; i < n && side.trouble == NONE; i++) {
 		*end = get_rcpt(job, i);
@@ -423,9 +432,10 @@ get_job(struct lib_job *job)
 		_exit(0);
 }
 
-/* Gives up what the keeper may do: NULL, or what failed, with errno. */
+/* Gives up the rights of the keeper.  Returns what failed, with errno, or NULL.
+ */
 static const char *
-become(void)
+drop_rights(void)
 {
 	if (halves->root != NULL && chroot(halves->root) < 0)
 		return halves->root;
@@ -437,9 +447,9 @@ become(void)
 	return pledge(halves->promises, NULL) < 0 ? "what it promises" : NULL;
 }
 
-/* The talker's whole life. */
+/* Serves jobs as the talker, and exits. */
 static void
-talk(int in, int out)
+run_talker(int in, int out)
 {
 	static const int keepers[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	static struct lib_job job;
@@ -450,27 +460,27 @@ talk(int in, int out)
 		signal(keepers[i], SIG_IGN);
 	if (halves->begin != NULL)
 		halves->begin();
-	what = become();
+	what = drop_rights();
 	if (what != NULL) {
 		lib_note("the process for the network cannot change to %s: %s",
 		    what, strerror(errno));
 		_exit(X_NOPERM);
 	}
-	/* it keeps nothing but its pipes, at 0 and 1, and /dev/null at 2 */
+	/* the pipes become the descriptors 0 and 1, /dev/null 2 */
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
 		_exit(X_OSERR);
 	if (null < 0 || dup2(null, 2) < 0)
 		close(2);
 	fd_close_from(3);
-	use(0, 1);
+	set_pipes(0, 1);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
 	lib_far = &far_lib;
-	while ((c = get()) == 'J') {
+	while ((c = get_byte()) == 'J') {
 		get_job(&job);
 		halves->work(&job);
 		job_close(&job);
-		put("E", 1);
-		flush_request();
+		put_bytes("E", 1);
+		send_request();
 	}
 	side.trouble = NONE;	/* the keeper still reads our log */
 	halves->end();
@@ -479,32 +489,32 @@ talk(int in, int out)
 
 /* ---- the keeper ------------------------------------------------------ */
 
-/* 0, or -1 with errno. */
+/* Starts the talker: 0, or -1 with errno. */
 static int
-start(void)
+start_talker(void)
 {
 	int fd[4];
 	pid_t pid;
 
 	if (pipes_make(fd, 2) < 0)
 		return -1;
-	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	pid = fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ? -1 : fork();
 	if (pid == 0)
-		talk(fd[0], fd[3]);
+		run_talker(fd[0], fd[3]);
 	if (pid < 0)
 		return pipes_close(fd, 2);
 	close(fd[0]);
 	close(fd[3]);
-	use(fd[2], fd[1]);
+	set_pipes(fd[2], fd[1]);
 	side.pid = pid;
 	return 0;
 }
 
-/* Waits for the talker's end; after so many seconds it is killed.  Its status,
- * or -1. */
+/* Waits for the end of the talker, and kills a talker that has not ended after
+ * so many seconds.  Returns the status, or -1 if that is not known. */
 static int
-reap(double seconds)
+end_talker(double seconds)
 {
 	int status;
 
@@ -518,13 +528,13 @@ reap(double seconds)
 }
 
 static void
-take_log(void)
+read_log_line(void)
 {
 	static char line[LOG_SIZE];
 	unsigned long n = get_num();
 
 	if (n >= sizeof(line))
-		fail(WRONG);
+		set_trouble(WRONG);
 	if (side.trouble == NONE)
 		get_bytes(line, (size_t)n);
 	if (side.trouble == NONE && halves->log != NULL &&
@@ -532,18 +542,19 @@ take_log(void)
 		halves->log(line, (size_t)n);
 }
 
-/* The next request of the talker.  Signs of life and log lines, which may come
- * at any time, are handled here.  -1 on trouble. */
+/* Returns the letter of the talker's next request; -1 on trouble, such as no
+ * byte in so many seconds.  Signs of life and log lines, which may come at any
+ * time, are handled here. */
 static int
-request(double seconds)
+next_request(double seconds)
 {
 	int c;
 
 	for (;;) {
 		set_until(seconds);
-		c = get();
+		c = get_byte();
 		if (c == 'L')
-			take_log();
+			read_log_line();
 		else if (c != '.')
 			return c;
 	}
@@ -558,7 +569,7 @@ send_job(const struct lib_job *job, unsigned long n)
 	side.logged = 0;
 	set_until(halves->silence);
 	text_fmt(arrived, sizeof(arrived), "%ld", (long)job->arrived);
-	put("J", 1);
+	put_bytes("J", 1);
 	put_text(arrived);
 	put_text(job->envid);
 	put_text(job->ret);
@@ -571,10 +582,11 @@ send_job(const struct lib_job *job, unsigned long n)
 		put_text(r->user);
 		put_text(r->dsn);
 	}
-	flush();
+	flush_out();
 }
 
-/* The talker says after each piece whether it wants more. */
+/* Sends a piece of the message: 0, or -1 on trouble, or if the talker wants no
+ * more and *enough is set. */
 static int
 send_piece(void *enough, const char *s, size_t n)
 {
@@ -582,12 +594,12 @@ send_piece(void *enough, const char *s, size_t n)
 
 	set_until(halves->silence);
 	put_num((unsigned long)n);
-	put(s, n);
-	if (flush() < 0)
+	put_bytes(s, n);
+	if (flush_out() < 0)
 		return -1;
-	c = request(halves->silence);
+	c = next_request(halves->silence);
 	if (c != '+' && c != '-')
-		return fail(WRONG);
+		return set_trouble(WRONG);
 	*(int *)enough = c == '-';
 	return c == '-' ? -1 : 0;
 }
@@ -603,10 +615,10 @@ send_message(const struct lib_job *job, const struct lib_rcpt *r)
 	set_until(halves->silence);
 	put_num(0);
 	put_num((unsigned long)bad);
-	flush();
+	flush_out();
 }
 
-/* No control bytes, so that it can be a line anywhere. */
+/* Returns 1 for a text without control bytes, which is one line anywhere. */
 static int
 is_clean(const char *s)
 {
@@ -616,9 +628,9 @@ is_clean(const char *s)
 	return 1;
 }
 
-/* Is it a status x.y.z that fits the code, which is one of ours? */
+/* Returns 1 for a code that a verdict can have, with a status of its class. */
 static int
-fits(unsigned long code, const char *s)
+is_valid_end(unsigned long code, const char *s)
 {
 	int class = code == 0 ? '2' : code == X_TEMPFAIL ||
 	    code == X_DEFERALL ? '4' : lib_is_failure((int)code) ? '5' : 0;
@@ -631,7 +643,7 @@ fits(unsigned long code, const char *s)
 }
 
 static void
-take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
+read_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 {
 	static char status[12], text[1000], action[12], diagnostic[600],
 	    remote[300];
@@ -646,11 +658,11 @@ take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 	v.remote = get_text(remote, sizeof(remote));
 	if (side.trouble != NONE)
 		return;
-	if (i >= n || !rcpts[i]->unreported || !fits(code, v.status) ||
+	if (i >= n || !rcpts[i]->unreported || !is_valid_end(code, v.status) ||
 	    v.text == NULL || (v.action != NULL &&
 	    strcmp(v.action, "relayed") != 0) || !is_clean(v.text) ||
 	    !is_clean(v.diagnostic) || !is_clean(v.remote)) {
-		fail(WRONG);
+		set_trouble(WRONG);
 		return;
 	}
 	v.code = (int)code;
@@ -659,36 +671,38 @@ take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 
 /* Answers one request of the talker. */
 static void
-serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
+answer_request(int c, struct lib_job *job, struct lib_rcpt **rcpts,
+    unsigned long n)
 {
 	unsigned long i;
 
 	switch (c) {
 	case 'A':
 		put_num((unsigned long)lib_is_alone());
-		flush();
+		flush_out();
 		break;
 	case 'M':
 		i = get_num();
 		if (side.trouble == NONE && i < n)
 			send_message(job, rcpts[i]);
 		else
-			fail(WRONG);
+			set_trouble(WRONG);
 		break;
 	case 'V':
-		take_verdict(job, rcpts, n);
+		read_verdict(job, rcpts, n);
 		break;
 	default:
-		fail(WRONG);
+		set_trouble(WRONG);
 	}
 }
 
-/* Ends a talker in trouble: the reason, and verdicts for its recipients. */
+/* Ends a talker in trouble, and sets the verdict on the recipients that it has
+ * left. */
 static void
-describe_end(struct text *t, int *code, const char **status)
+end_failed_talker(struct text *t, int *code, const char **status)
 {
 	enum trouble why = side.trouble;
-	int end = reap(why == GONE ? END_WAIT : 0);
+	int end = end_talker(why == GONE ? END_WAIT : 0);
 
 	*code = X_TEMPFAIL;
 	*status = "4.3.0";
@@ -720,20 +734,20 @@ halves_work(struct lib_job *job)
 	struct text t;
 	int c, code;
 
-	if (halves->one) {
+	if (halves->single) {
 		if (!begun && halves->begin != NULL)
 			halves->begin();
 		begun = 1;
 		halves->work(job);
 		return;
 	}
-	/* one that died without work harms nobody */
+	/* a talker that died between two jobs is replaced */
 	if (side.pid > 0 && waitpid(side.pid, NULL, WNOHANG) == side.pid)
-		reap(0);
+		end_talker(0);
 	for (r = job->rcpts; r != NULL; r = r->next)
 		n++;
 	rcpts = mem_get(n * sizeof(*rcpts));
-	if (rcpts == NULL || (side.pid == 0 && start() < 0)) {
+	if (rcpts == NULL || (side.pid == 0 && start_talker() < 0)) {
 		text_fmt(why, sizeof(why), "no process that talks to the "
 		    "network can be started: %s", strerror(errno));
 		free(rcpts);
@@ -744,14 +758,14 @@ halves_work(struct lib_job *job)
 		rcpts[n++] = r;
 	send_job(job, n);
 	while (side.trouble == NONE &&
-	    (c = request(halves->silence)) != 'E')
+	    (c = next_request(halves->silence)) != 'E')
 		if (c >= 0)
-			serve(c, job, rcpts, n);
+			answer_request(c, job, rcpts, n);
 	free(rcpts);
 	if (side.trouble == NONE)
 		return;
 	text_init(&t, why, sizeof(why));
-	describe_end(&t, &code, &status);
+	end_failed_talker(&t, &code, &status);
 	lib_report_rest(job, code, status, why);
 }
 
@@ -765,12 +779,12 @@ halves_end(void)
 		return;
 	close(side.out);
 	side.out = -1;
-	if (request(halves->parting) >= 0)
-		fail(WRONG);
-	reap(side.trouble == GONE ? END_WAIT : 0);
+	if (next_request(halves->parting) >= 0)
+		set_trouble(WRONG);
+	end_talker(side.trouble == GONE ? END_WAIT : 0);
 }
 
-/* lib.c exits wherever it finds itself alone: then no talker is left. */
+/* The talker is ended at exit, too: lib.c exits when the scheduler is gone. */
 void
 halves_use(const struct halves *h)
 {

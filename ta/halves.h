@@ -7,21 +7,21 @@
 #include "lib.h"
 
 struct halves {
-	int	one;		/* there is one process, which does the work of
-				 * both halves */
-	lib_work *work;		/* the talker's work on a job */
-	void	(*begin)(void);	/* called in the talker before it changes its
-				 * user; or NULL */
-	void	(*end)(void);	/* called in the talker before it ends */
-	void	(*log)(const char *, size_t);	/* called in the keeper with a
-				 * line of halves_log */
-	double	silence;	/* seconds without a line after which the
-				 * talker counts as hung */
+	int	single;		/* one process does the work of both halves */
+	/* Functions that the talker calls: for a job; before it gives up its
+	 * rights, or NULL; and before it ends. */
+	lib_work *work;
+	void	(*begin)(void);
+	void	(*end)(void);
+	/* Function that the keeper calls with a line of halves_log, or NULL. */
+	void	(*log)(const char *, size_t);
+	double	silence;	/* seconds without a request or a sign of life
+				 * after which the talker is killed */
 	double	parting;	/* seconds that the talker's end may take */
-	const char *root;	/* the talker's chroot, NULL: none */
-	uid_t	uid;		/* the talker's, if the keeper is root */
+	const char *root;	/* root directory of the talker, NULL: ours */
+	uid_t	uid;		/* user of the talker if the keeper is root */
 	gid_t	gid;
-	const char *promises;	/* what the talker does (OpenBSD) */
+	const char *promises;	/* argument of pledge in the talker */
 };
 
 /* Sets up both halves; to be called once before lib_run.  The struct stays in

@@ -774,7 +774,7 @@ check_options(void)
 		usage_error("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
 		return;
-	if (halves.one || halves.root != NULL)
+	if (halves.single || halves.root != NULL)
 		usage_error("-X", "goes with neither -o nor -t");
 	why = via_error(opt.net.via);
 	if (why != NULL)
@@ -873,7 +873,7 @@ main(int argc, char **argv)
 		case 'P': esmtp_disabled |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
-		case 'o': halves.one = 1; break;
+		case 'o': halves.single = 1; break;
 		case 't': halves.root = optarg; opt.apart = 1; break;
 		case 'u':
 			opt.apart = 1;
@@ -894,7 +894,7 @@ main(int argc, char **argv)
 			break;
 		default: lib_foreign_option("smtp", foreign, c, usage);
 		}
-	if (optind + 1 < argc || (halves.one && opt.apart) ||
+	if (optind + 1 < argc || (halves.single && opt.apart) ||
 	    (opt.net.self != NULL && !is_ehlo_name(opt.net.self)))
 		usage();
 	check_options();
