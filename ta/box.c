@@ -38,10 +38,11 @@
 #include <dirent.h>
 #include <signal.h>
 
-#define LOCK_MODE	0700	/* of a box.lock of ours */
+#define LOCK_MODE	0700	/* mode of our files box.lock */
 #define LOCK_STALE	900	/* seconds for which a lock is believed */
-#define LOCK_UNREAL	315360000L	/* seconds; then the clock was set */
-#define REOPENS		10	/* times a box may be replaced under us */
+#define LOCK_UNREAL	315360000L	/* seconds; an older lock means that
+					 * the clock was set */
+#define REOPENS		10	/* times that a replaced box is opened again */
 
 /* ---- outcomes -------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ box_over(struct outcome *end, int code, const char *status, const char *text)
 	return -1;
 }
 
-/* Defers with the text that is there: -1. */
+/* Defers with the text that m->end has already: -1. */
 static int
 defer(struct mail *m, const char *status)
 {
@@ -116,7 +117,7 @@ host_name(char *s, size_t size)
 }
 
 static int
-is_gone(long pid)
+is_process_gone(long pid)
 {
 	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
@@ -139,13 +140,13 @@ is_stale(int fd, const struct stat *st)
 	len = strcspn(p, " \n");
 	here = len > 0 && len == strlen(host) && strncmp(p, host, len) == 0;
 	if (here && pid > 1 &&
-	    (strncmp(p + len, " fcntl\n", 7) == 0 || is_gone(pid)))
+	    (strncmp(p + len, " fcntl\n", 7) == 0 || is_process_gone(pid)))
 		return 1;
 	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
 	    st->st_uid == geteuid())
 		return 1;
 	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
-	    (len > 0 && !here) || is_gone(pid));
+	    (len > 0 && !here) || is_process_gone(pid));
 }
 
 /* Removes box.lock if it is stale: 1, else 0. */
@@ -194,10 +195,11 @@ sign_lock(int fd, const char *lock)
 	return 0;
 }
 
-/* Makes box.lock: 0, also if we may not make it; or -1.  Others may not open
- * it, as they could put an fcntl lock on it and make it seem alive. */
+/* Makes box.lock, unless we may not write to the directory: 0, and m->locked
+ * says if there is a lock; or -1.  Others may not open box.lock, as an fcntl
+ * lock of theirs would make it seem alive. */
 static int
-dot_lock(struct mail *m)
+make_dot_lock(struct mail *m)
 {
 	int fd, removed = 0;
 
@@ -236,8 +238,8 @@ box_unlock(struct mail *m)
 }
 
 /* Reports BEGUN, before the first byte is written; or THERE, while we still
- * have the locks, as mail behind the message may then be another program's.
- * Without the agent nobody tags the recipient, so -1 to BEGUN is the end. */
+ * have the locks, as another program may append mail after that.  0, or -1 if
+ * the agent is gone, which alone can tag the recipient. */
 static int
 send_outcome(struct mail *m, int state, const struct stat *box,
     const char *part)
@@ -344,7 +346,7 @@ put_plain(void *mail, const char *s, size_t n)
 	return m->error;
 }
 
-static const char from_word[] = "From ";
+static const char from_word[] = "From ";	/* at the beginning of a line */
 
 /* A line ">*From " gets one more '>', so that a reader can undo it.  The '>'
  * may stand anywhere before the word; so only the word itself waits until it is
@@ -415,8 +417,9 @@ put_head(struct mail *m, int separator)
 
 /* ---- mbox ------------------------------------------------------------ */
 
+/* Returns 0 if the box may be written to, else -1. */
 static int
-reject_box(struct mail *m, const struct stat *st)
+check_box(struct mail *m, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
 		return box_refuse(m, "is no regular file");
@@ -443,9 +446,9 @@ sync_parent(const char *path)
 	return dir_sync(dir) < 0 ? -1 : 0;
 }
 
-/* Gives a box, open as fd, to its user, and closes fd: 0 or -1. */
+/* Gives the box, open as fd, to its user, and closes fd: 0 or -1. */
 static int
-chown_and_close(struct mail *m, int fd)
+give_box(struct mail *m, int fd)
 {
 	int bad = geteuid() != m->user->uid &&
 	    fchown(fd, m->user->uid, m->user->gid) < 0 ?
@@ -469,7 +472,7 @@ make_box(struct mail *m)
 	if (fd < 0)
 		return errno == EEXIST ? 0 :
 		    box_failed(m, "make", m->box, errno);
-	if (chown_and_close(m, fd) == 0)
+	if (give_box(m, fd) == 0)
 		return 0;
 	unlink(m->box);
 	return -1;
@@ -497,7 +500,7 @@ give_ungiven_box(struct mail *m)
 		return close(fd), 0;
 	lib_note("%s, empty and root's, is given to %s", m->box,
 	    m->user->name);
-	return chown_and_close(m, fd);
+	return give_box(m, fd);
 }
 
 /* Opens the box, made if missing, and checks the open file: 0 or -1. */
@@ -514,11 +517,11 @@ open_box(struct mail *m)
 		m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
 	}
 	err = errno;
-	if (m->fd < 0 && lstat(m->box, &st) == 0 && reject_box(m, &st) < 0)
+	if (m->fd < 0 && lstat(m->box, &st) == 0 && check_box(m, &st) < 0)
 		return -1;
 	if (m->fd < 0)
 		return box_failed(m, "open", m->box, err);
-	if (reject_box(m, &st) == 0)
+	if (check_box(m, &st) == 0)
 		return 0;
 	close(m->fd);
 	return -1;
@@ -588,9 +591,9 @@ cut_back(struct mail *m)
 #endif
 }
 
-/* Returns 0 if the message was written to path, or -1 with the outcome. */
+/* Returns 0 if the message was read and written to path, or -1. */
 static int
-get_result(struct mail *m, const char *path, int unread)
+check_copy(struct mail *m, const char *path, int unread)
 {
 	if (m->full)
 		return refuse_full(m);
@@ -624,7 +627,7 @@ append_message(struct mail *m)
 	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
 	    (m->before == 0 && sync_parent(m->box) < 0)))
 		m->error = errno;
-	if (get_result(m, m->box, unread) == 0) {
+	if (check_copy(m, m->box, unread) == 0) {
 		send_outcome(m, THERE, NULL, "");
 		return 0;
 	}
@@ -638,17 +641,17 @@ append_message(struct mail *m)
 static int
 deliver_to_mbox(struct mail *m)
 {
-	int ended = -1, by_root = m->locked;
+	int bad = -1, by_root = m->locked;
 
-	if (!by_root && dot_lock(m) < 0)
+	if (!by_root && make_dot_lock(m) < 0)
 		return -1;
 	if (open_locked(m) == 0) {
-		ended = append_message(m);
+		bad = append_message(m);
 		close(m->fd);	/* the box is synced already */
 	}
 	if (!by_root)
 		box_unlock(m);
-	return ended;
+	return bad;
 }
 
 /* Returns 1 if only our message is behind m->before.  It has one line that
@@ -684,29 +687,29 @@ is_all_ours(struct mail *m)
 static int
 undo_mbox(struct mail *m)
 {
-	struct outcome was = *m->end;
-	int ended = -1, by_root = m->locked;
+	struct outcome begun = *m->end;
+	int bad = -1, by_root = m->locked;
 	struct stat st;
 
-	if (!by_root && dot_lock(m) < 0)
+	if (!by_root && make_dot_lock(m) < 0)
 		return -1;
 	if (m->locked && open_locked(m) == 0) {
-		if (fstat(m->fd, &st) == 0 && st.st_ino == was.ino &&
-		    st.st_dev == was.dev && st.st_size >= was.before) {
-			m->before = was.before;
+		if (fstat(m->fd, &st) == 0 && st.st_ino == begun.ino &&
+		    st.st_dev == begun.dev && st.st_size >= begun.before) {
+			m->before = begun.before;
 			if (!is_all_ours(m))
 				box_refuse(m, "has other mail behind a part of "
 				    "a message");
 			else if (cut_back(m) < 0)
 				box_failed(m, "cut", m->box, errno);
 			else
-				ended = 0;
+				bad = 0;
 		}
 		close(m->fd);
 	}
 	if (!by_root)
 		box_unlock(m);
-	return ended;
+	return bad;
 }
 
 /* ---- Maildir --------------------------------------------------------- */
@@ -757,7 +760,7 @@ write_tmp(struct mail *m, const char *tmp)
 	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)
 		m->error = errno;
 	close(m->fd);		/* the file is synced already */
-	return get_result(m, tmp, unread);
+	return check_copy(m, tmp, unread);
 }
 
 static int
@@ -791,7 +794,7 @@ deliver_to_maildir(struct mail *m)
 	return 0;
 }
 
-/* The file may be in new/, without its name synced. */
+/* Removes the file, which may be in new/ already with its name not synced. */
 static int
 undo_maildir(struct mail *m)
 {
@@ -832,7 +835,7 @@ box_prepare(struct mail *m)
 {
 	struct stat st;
 
-	if (dot_lock(m) < 0)
+	if (make_dot_lock(m) < 0)
 		return -1;
 	if (lstat(m->box, &st) < 0)
 		return errno == ENOENT ? make_box(m) : 0;

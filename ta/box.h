@@ -20,10 +20,12 @@ struct user {
 /* How a delivery ended, or what it has reached.  The struct is written to a
  * pipe in one piece. */
 struct outcome {
-	/* OVER: the delivery ended with code.  BEGUN: box_undo needs text, dev,
-	 * ino and before.  THERE: the message is whole and on disk, and only
-	 * locks are left. */
-	enum { OVER, BEGUN, THERE } state;
+	enum {
+		OVER,	/* the delivery ended with code */
+		BEGUN,	/* the message is being written; box_undo needs text,
+			 * dev, ino and before */
+		THERE	/* the message is on disk, and locks are left */
+	} state;
 	int	code;		/* as in a verdict */
 	char	status[8];
 	char	text[400];	/* BEGUN: name of the file in tmp */
@@ -41,7 +43,8 @@ struct mail {
 	struct outcome *end;
 	double	left;		/* seconds to wait for locks, at most */
 	off_t	limit;		/* bytes that the box may have, 0: any */
-	int	spared;		/* other deliveries do not wait for this one */
+	int	is_brief;	/* the user is slow, and other deliveries are
+				 * behind this one: a lock is tried once */
 	int	hung;		/* the delivery was stopped or took too long */
 	int	report;		/* descriptor that gets each outcome, or -1 */
 	char	box[PATH_SIZE];
@@ -56,7 +59,7 @@ struct mail {
 	int	at;		/* bytes of "From " so far at the beginning of a
 				 * line; -1: not at the beginning */
 	int	last;		/* the last byte of the message */
-	size_t	used;
+	size_t	used;		/* bytes in buf */
 	char	buf[4096];
 };
 

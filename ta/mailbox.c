@@ -77,87 +77,83 @@ is_safe_name(const char *s)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
 
-/* Sets ids, name and home of the user u->name: 1, or 0 if there is no such
- * user, -1 if that is not known now. */
+/*
+ * Three functions set a user: 0; or -1 with errno, which is 0 if there is no
+ * such user, and another one if that is not known now.
+ */
+
+/* Sets the user with this name, or with this uid if name is NULL. */
 static int
-set_user(struct user *u)
+set_user(struct user *u, const char *name, long uid)
 {
 #ifdef NO_PWD
-	const char *end;
+	const char *end = "";
 
-	u->uid = (uid_t)num_of(u->name, &end);
+	u->uid = name != NULL ? (uid_t)num_of(name, &end) : (uid_t)uid;
 	u->gid = (gid_t)u->uid;
-	u->home[0] = '\0';
-	return *end == '\0';
+	if (name == NULL)
+		text_fmt(u->name, sizeof(u->name), "%ld", uid);
+	strcpy(u->home, "/");
+	errno = 0;
+	return *end == '\0' ? 0 : -1;
 #else
-	struct passwd *pw = user_find(u->name, 0);
+	struct passwd *pw = user_find(name, uid);
 
 	if (pw == NULL)
-		return errno != 0 ? -1 : 0;
+		return -1;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
-	if (is_safe_name(pw->pw_name))
-		text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name);
-	return text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) == 0;
+	errno = ENAMETOOLONG;
+	if ((name == NULL || is_safe_name(pw->pw_name)) &&
+	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
+		return -1;
+	return text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir);
 #endif
 }
 
-/* Does the same for the name as it is, in lower case, and both without a '+'
- * and the rest. */
+/* Sets the user u->name, or the user with that name in lower case, or with
+ * either name up to its '+'. */
 static int
-find_user(struct user *u)
+set_mail_user(struct user *u)
 {
 	char whole[sizeof(u->name)];
 	size_t plus = strcspn(u->name, "+");
-	int i, found = 0;
+	int i;
 
 	strcpy(whole, u->name);
-	for (i = 0; i < 4 && found == 0; i++) {
+	for (i = 0; i < 4; i++) {
 		strcpy(u->name, whole);
 		if (i >= 2)
 			u->name[plus] = '\0';
 		if (i & 1)
 			text_lower(u->name);
-		if (is_safe_name(u->name))
-			found = set_user(u);
+		errno = 0;
+		if (is_safe_name(u->name) && set_user(u, u->name, 0) == 0)
+			return 0;
+		if (errno != 0)
+			break;
 	}
-	return found;
+	return -1;
 }
 
-/* Sets the user with this uid, for files and programs: 1, or 0 if there is
- * none, -1 if that is not known now.  A negative or too large number could turn
- * into another uid, such as 0; 65534 and 65535 are nobody everywhere. */
+/* Sets the user with this uid, unless that is nobody.  A negative or too large
+ * number could turn into another uid, such as 0; 65534 and 65535 are nobody
+ * everywhere. */
 static int
-find_uid(struct user *u, long uid)
+set_uid_user(struct user *u, long uid)
 {
-#ifndef NO_PWD
-	struct passwd *pw;
-	int found;
-#endif
+	int is_nobody = uid < 0 || (long)(uid_t)uid != uid ||
+	    (uid_t)uid == (uid_t)-1 || uid == 65534L || uid == 65535L;
 
-	if (uid < 0 || (long)(uid_t)uid != uid || (uid_t)uid == (uid_t)-1 ||
-	    uid == 65534L || uid == 65535L)
-		return 0;
-#ifdef NO_PWD
-	text_fmt(u->name, sizeof(u->name), "%ld", uid);
-	strcpy(u->home, "/");
-	u->uid = (uid_t)uid;
-	u->gid = (gid_t)uid;
-#else
-	strcpy(u->name, "nobody");
-	found = set_user(u);
-	if (found < 0 || (found && u->uid == (uid_t)uid))
-		return found < 0 ? -1 : 0;
-	pw = user_find(NULL, uid);
-	if (pw == NULL)
-		return errno != 0 ? -1 : 0;
-	u->uid = pw->pw_uid;
-	u->gid = pw->pw_gid;
-	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||
-	    text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) < 0)
+	errno = 0;
+#ifndef NO_PWD
+	if (!is_nobody && set_user(u, "nobody", 0) == 0)
+		is_nobody = u->uid == (uid_t)uid;
+	else if (errno != 0)
 		return -1;
+	errno = 0;
 #endif
-	return 1;
+	return is_nobody ? -1 : set_user(u, NULL, uid);
 }
 
 /* Returns 1 for the file that users name to get no mail; nobody opens it. */
@@ -173,12 +169,12 @@ static int
 set_privileged_user(struct user *u, long uid, const char *word,
     struct outcome *end)
 {
-	int found = find_uid(u, uid);
+	int bad = set_uid_user(u, uid) < 0;
 
-	if (found < 0)
+	if (bad && errno != 0)
 		return box_over(end, X_TEMPFAIL, "4.3.0",
 		    "users cannot be looked up now");
-	if (!found)
+	if (bad)
 		return box_over(end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
 		    "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
@@ -199,24 +195,25 @@ static int
 set_box_user(const char *word, struct user *u, struct outcome *end)
 {
 	size_t n = strlen(word);
-	int found;
+	int bad;
 
 	u->uid = geteuid();
 	u->gid = getegid();
-	found = text_fmt(u->name, sizeof(u->name), "%s", word) == 0;
-	if (found && opt.names) {
+	errno = 0;
+	bad = text_fmt(u->name, sizeof(u->name), "%s", word) < 0;
+	if (!bad && opt.names) {
 		n -= n > 0 && u->name[n - 1] == '/';
 		u->name[n] = '\0';
-		found = is_safe_name(u->name);
+		bad = !is_safe_name(u->name);
 		if (word[n] == '/')
 			strcat(u->name, "/");
-	} else if (found) {
-		found = find_user(u);
+	} else if (!bad) {
+		bad = set_mail_user(u) < 0;
 	}
-	if (found < 0)
-		return box_over(end, X_TEMPFAIL, "4.3.0",
-		    "users cannot be looked up now");
-	return found ? 0 : box_over(end, X_NOUSER, "5.1.1",
+	if (!bad)
+		return 0;
+	return errno != 0 ? box_over(end, X_TEMPFAIL, "4.3.0",
+	    "users cannot be looked up now") : box_over(end, X_NOUSER, "5.1.1",
 	    "there is no such user here");
 }
 
@@ -236,26 +233,19 @@ host_of(const char *word)
 	    at : NULL;
 }
 
-/* Adds the recipient without its host, without quotes around it, and without
- * the backslash that stops alias lookup.  Returns 1 if the recipient has no
- * host; it may then be a file or a program. */
-static int
-copy_local_part(const char *word, struct text *t)
+/* Adds the recipient without its host, which begins at the '@' at, and without
+ * quotes. */
+static void
+add_local_part(struct text *t, const char *word, const char *at)
 {
-	const char *at, *end;
-	int quoted;
+	const char *end = at != NULL ? at : word + strlen(word);
+	int quoted = end - word >= 2 && *word == '"' && end[-1] == '"';
 
-	while (*word == '\\')
-		word++;
-	at = host_of(word);
-	end = at != NULL ? at : word + strlen(word);
-	quoted = end - word >= 2 && *word == '"' && end[-1] == '"';
 	for (word += quoted, end -= quoted; word < end; word++) {
 		if (quoted && *word == '\\' && word + 1 < end)
 			word++;
 		text_put(t, word, 1);
 	}
-	return at == NULL;
 }
 
 /* ---- where the box is ------------------------------------------------ */
@@ -314,8 +304,8 @@ run_as_user(struct mail *m, int (*act)(struct mail *))
 struct child {
 	pid_t	pid;		/* 0: it was waited for */
 	int	fd;		/* pipe with its reports */
-	const char *bad;	/* what went wrong, or NULL */
-	struct outcome end;	/* its last report */
+	const char *error;	/* why there is no last report, or NULL */
+	struct outcome end;	/* the last report */
 };
 
 /* Returns 1 if a child that reports nothing may go on: its user can stop it, or
@@ -327,14 +317,14 @@ is_child_alive(struct child *c, double until)
 
 	clock_read();
 	if (until > 0 && now.mono >= until)
-		c->bad = "the delivery took too long";
+		c->error = "the delivery took too long";
 	if (waitpid(c->pid, &status, WNOHANG | WUNTRACED) == c->pid) {
 		if (WIFSTOPPED(status))
-			c->bad = "the delivery was stopped";
+			c->error = "the delivery was stopped";
 		else
 			c->pid = 0;	/* a report may be in the pipe */
 	}
-	return c->bad == NULL;
+	return c->error == NULL;
 }
 
 /* Bounds the texts of a report, as the child belongs to the user. */
@@ -366,7 +356,7 @@ read_outcome(struct child *c, double until)
 			continue;
 		have += n > 0 ? (size_t)n : 0;
 		if (n <= 0)
-			c->bad = "the delivering process died";
+			c->error = "the delivering process died";
 		if (have == sizeof(buf)) {
 			memcpy(end, buf, have);
 			clean_outcome(&c->end);
@@ -422,13 +412,13 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 	*m->end = *begun;
 	m->end->code = X_TEMPFAIL;	/* box_undo may not come to its end */
 	m->left = UNDO_LIMIT / 2;
-	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
+	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.error != NULL ||
 	    c.end.code != 0)
 		lib_note("%s may have a part of a message", m->box);
 	m->left = left;
 }
 
-/* ---- users who made a job wait ---------------------------------------- */
+/* ---- slow users ------------------------------------------------------- */
 
 #define SLOW_USERS	64	/* entries for slow users */
 #define SLOW_LEAST	60.0	/* seconds of an entry, at least */
@@ -465,7 +455,7 @@ spare_others(struct mail *m)
 	if (m->job->rcpts->next == NULL || s->key != key ||
 	    now.mono >= s->until)
 		return 0;
-	m->spared = 1;
+	m->is_brief = 1;
 	m->left = 0;
 	return !s->hung ? 0 : box_over(m->end, X_TEMPFAIL, "4.2.0",
 	    "another delivery for this user took too long or was stopped; "
@@ -499,7 +489,7 @@ deliver_in_child(struct mail *m)
 	if (run_in_child(&c, m, box_deliver, opt.limit > 0 ?
 	    m->left + (double)opt.limit : 0) < 0)
 		return -1;
-	if (c.bad == NULL) {
+	if (c.error == NULL) {
 		*m->end = c.end;
 		if (c.end.left < m->left)
 			m->left = c.end.left;
@@ -512,8 +502,8 @@ deliver_in_child(struct mail *m)
 	if (c.end.state == BEGUN)
 		undo_in_child(m, &c.end);
 	m->hung = 1;
-	/* a status of the mailbox, so that only mail for it waits */
-	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
+	/* a status of the mailbox, so that other mail does not wait */
+	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.error);
 }
 
 /* ---- programs -------------------------------------------------------- */
@@ -545,40 +535,41 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* The environment of a program, as that of ZMailer's mailbox. */
-struct world {
+/* environment: the variables that ZMailer's mailbox gives a program. */
+struct environment {
 	char	*vector[24];	/* NULL at the end */
-	unsigned n;
-	struct text t;
+	unsigned n;		/* variables in vector */
+	struct text t;		/* their texts, in mem */
 	char	mem[HEAD_SIZE + 4 * PATH_SIZE];
 };
 
 /* Adds NAME=value, with most bytes of the value.  A value with a control byte
  * is left out, as the program may take a newline for the end of the value. */
 static void
-add_variable(struct world *w, const char *name, const char *value, size_t most)
+add_variable(struct environment *e, const char *name, const char *value,
+    size_t most)
 {
 	size_t i, n = 0;
 
-	if (value == NULL || w->t.cut ||
-	    w->n + 1 == sizeof(w->vector) / sizeof(w->vector[0]))
+	if (value == NULL || e->t.cut ||
+	    e->n + 1 == sizeof(e->vector) / sizeof(e->vector[0]))
 		return;
 	for (; n < most && value[n] != '\0'; n++)
 		if (iscntrl((unsigned char)value[n]))
 			return;
-	i = w->t.len;
-	text_put(&w->t, name, strlen(name));
-	text_put(&w->t, "=", 1);
-	text_put(&w->t, value, n);
-	text_put(&w->t, "", 1);
-	if (!w->t.cut)
-		w->vector[w->n++] = w->mem + i;
+	i = e->t.len;
+	text_put(&e->t, name, strlen(name));
+	text_put(&e->t, "=", 1);
+	text_put(&e->t, value, n);
+	text_put(&e->t, "", 1);
+	if (!e->t.cut)
+		e->vector[e->n++] = e->mem + i;
 }
 
 /* Adds the first word of each kind of the N line, unchanged: the sender chooses
  * their number. */
 static void
-add_dsn_variables(struct world *w, const char *s)
+add_dsn_variables(struct environment *e, const char *s)
 {
 	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
 	    "INFROM" };
@@ -591,7 +582,7 @@ add_dsn_variables(struct world *w, const char *s)
 			if (done[i] ||
 			    !ctl_is_word(s, strcspn(s, "= \t"), names[i]))
 				continue;
-			add_variable(w, names[i], s + strlen(names[i]) + 1,
+			add_variable(e, names[i], s + strlen(names[i]) + 1,
 			    n - strlen(names[i]) - 1);
 			done[i] = 1;
 		}
@@ -599,7 +590,7 @@ add_dsn_variables(struct world *w, const char *s)
 }
 
 static char *const *
-environment(struct world *w, const struct mail *m)
+make_environment(struct environment *e, const struct mail *m)
 {
 	static const char *const ours[] = { "TZ", "MAILBIN", "MAILSHARE",
 	    "ZCONFIG" };
@@ -609,25 +600,25 @@ environment(struct world *w, const struct mail *m)
 	char number[80];
 	int i;
 
-	memset(w->vector, 0, sizeof(w->vector));
-	w->n = 0;
-	text_init(&w->t, w->mem, sizeof(w->mem));
-	add_variable(w, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
-	add_variable(w, "SHELL", "/bin/sh", all);
-	add_variable(w, "HOME", u->home, all);
-	add_variable(w, "USER", u->name, all);
-	add_variable(w, "LOGNAME", u->name, all);
+	memset(e->vector, 0, sizeof(e->vector));
+	e->n = 0;
+	text_init(&e->t, e->mem, sizeof(e->mem));
+	add_variable(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
+	add_variable(e, "SHELL", "/bin/sh", all);
+	add_variable(e, "HOME", u->home, all);
+	add_variable(e, "USER", u->name, all);
+	add_variable(e, "LOGNAME", u->name, all);
 	text_fmt(number, sizeof(number), "%ld", (long)u->uid);
-	add_variable(w, "UID", number, all);
+	add_variable(e, "UID", number, all);
 	for (i = 0; i < 4; i++)
-		add_variable(w, ours[i], getenv(ours[i]), all);
-	add_variable(w, "SENDER", *from == '\0' ? "<>" : from, all);
-	add_variable(w, "ENVID", m->job->envid, all);
-	add_dsn_variables(w, m->rcpt->dsn);
-	add_variable(w, "MESSAGEID", name_base(m->job->name), all);
+		add_variable(e, ours[i], getenv(ours[i]), all);
+	add_variable(e, "SENDER", *from == '\0' ? "<>" : from, all);
+	add_variable(e, "ENVID", m->job->envid, all);
+	add_dsn_variables(e, m->rcpt->dsn);
+	add_variable(e, "MESSAGEID", name_base(m->job->name), all);
 	if (spool_id(m->job->name, NULL, NULL, number, sizeof(number)) == 0)
-		add_variable(w, "MSGSPOOLID", number, all);
-	return w->vector;
+		add_variable(e, "MSGSPOOLID", number, all);
+	return e->vector;
 }
 
 static int
@@ -636,7 +627,7 @@ deliver_to_program(struct mail *m, char *command)
 	static char sh[] = "sh", minus_c[] = "-c";
 	char text[sizeof(m->end->text)], *argv[4];
 	struct lib_verdict v;
-	static struct world world;
+	static struct environment env;
 	struct run run;
 
 	argv[0] = sh;
@@ -646,7 +637,7 @@ deliver_to_program(struct mail *m, char *command)
 	memset(&run, 0, sizeof(run));
 	run.path = "/bin/sh";
 	run.argv = argv;
-	run.envp = environment(&world, m);
+	run.envp = make_environment(&env, m);
 	run.message = put_program;
 	run.become = become_owner;
 	run.arg = m;
@@ -657,7 +648,7 @@ deliver_to_program(struct mail *m, char *command)
 	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
-		v.status = "4.2.0";	/* so that only mail for it waits */
+		v.status = "4.2.0";	/* so that other mail does not wait */
 	box_over(m->end, v.code, v.status, v.text);
 	return v.code == 0 ? 0 : -1;
 }
@@ -707,7 +698,9 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	char word[PATH_SIZE];
 	struct text t;
 	double began;
-	int alone;
+	/* a backslash stops alias lookup; no alias is looked up here */
+	const char *local = r->user + strspn(r->user, "\\");
+	const char *at = host_of(local);
 
 	clock_read();
 	began = now.mono;
@@ -722,15 +715,15 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	m.report = -1;
 	box_over(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
-	alone = copy_local_part(r->user, &t);
-	if (alone && (*word == '|' || *word == '/'))
+	add_local_part(&t, local, at);
+	if (at == NULL && (*word == '|' || *word == '/'))
 		deliver_by_uid(&m, &user, word);
 	else
 		deliver_to_box(&m, &user, word);
 	clock_read();
 	record_delay(&m, m.hung ? now.mono - began :
-	    m.spared ? 0 : *left - m.left);
-	if (!m.spared)
+	    m.is_brief ? 0 : *left - m.left);
+	if (!m.is_brief)
 		*left = m.left;
 }
 
@@ -794,7 +787,7 @@ check_form(void)
 }
 
 static void
-find_dir(void)
+set_usual_dir(void)
 {
 	static const char *const usual[] = {
 		"/var/mail", "/var/spool/mail", "/usr/spool/mail", "/usr/mail"
@@ -805,10 +798,12 @@ find_dir(void)
 	opt.dir = getenv("MAILBOX");	/* ZMailer's name for it */
 	if (opt.dir != NULL && *opt.dir == '/' && strchr(opt.dir, '%') == NULL)
 		return;
-	for (i = 3; i >= 0; i--)
-		if (i == 0 || (stat(usual[i], &st) == 0 &&
-		    S_ISDIR(st.st_mode)))
-			opt.dir = usual[i];
+	for (i = 0; i < 4; i++) {
+		opt.dir = usual[i];
+		if (stat(opt.dir, &st) == 0 && S_ISDIR(st.st_mode))
+			return;
+	}
+	opt.dir = usual[0];
 }
 
 int
@@ -849,7 +844,7 @@ main(int argc, char **argv)
 		usage();
 	check_form();
 	if (opt.dir == NULL)
-		find_dir();
+		set_usual_dir();
 	umask(077);
 	if (only)
 		return 0;
