@@ -51,7 +51,7 @@ unsigned esmtp_disabled;
 void (*esmtp_log)(const char *, size_t);
 
 static void
-log_line(const char *mark, const char *s, size_t n)
+log_line(const char *mark, const char *s)
 {
 	char line[400];
 	struct text t;
@@ -60,7 +60,7 @@ log_line(const char *mark, const char *s, size_t n)
 		return;
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%s ", mark);
-	text_put(&t, s, n);
+	text_put(&t, s, strlen(s));
 	esmtp_log(line, t.len);
 }
 
@@ -89,7 +89,7 @@ end_with(struct esmtp *c, const char *status, const char *why, const char *arg)
 	c->status[0] = '\0';
 	c->lost = status;
 	text_fmt(c->reply, sizeof(c->reply), why, arg);
-	log_line("!", c->reply, strlen(c->reply));
+	log_line("!", c->reply);
 	esmtp_close(c);
 	return -1;
 }
@@ -116,8 +116,9 @@ end_closed(struct esmtp *c)
 	return end_with(c, "4.4.1", "%s", why);
 }
 
+/* Ends the connection, as the limit of a wait is reached: -1. */
 static int
-end_late(struct esmtp *c, enum esmtp_stage stage)
+end_by_limit(struct esmtp *c, enum esmtp_stage stage)
 {
 	char span[40];
 	struct text t;
@@ -136,8 +137,8 @@ deadline(enum esmtp_stage stage)
 	return now.mono + (double)esmtp_limit[stage];
 }
 
-/* Writes the bytes in out: 0, or -1 with errno, and the rest stays in out.
- * Does not end the connection. */
+/* Writes the bytes in out: 0; or -1 with errno, the rest of the bytes in out,
+ * and the connection open. */
 static int
 send_held(struct esmtp *c, double until)
 {
@@ -189,7 +190,7 @@ read_more(struct esmtp *c, enum esmtp_stage stage, double until)
 	for (;;) {
 		ready = net_wait(c->fd, 0, until);
 		if (ready == 0)
-			return end_late(c, stage);
+			return end_by_limit(c, stage);
 		n = ready < 0 ? -1 : (long)read(c->fd, c->in, sizeof(c->in));
 		if (n > 0) {
 			c->have = (size_t)n;
@@ -240,7 +241,7 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 	}
 	line[n] = '\0';
 	hide_secret(c, line);
-	log_line("<", line, strlen(line));
+	log_line("<", line);
 	return 0;
 }
 
@@ -354,16 +355,16 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 /* Ends the connection after a write that failed with err: -1.  The server's
  * last reply, if there is one, is the reason. */
 static int
-final_reply(struct esmtp *c, enum esmtp_stage stage, int err)
+end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 {
 	c->held = 0;
 	clock_read();
 	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, "connect") == 0))
-		return -1;	/* the reason is set */
+		return -1;	/* get_reply has set the reason */
 	if (c->code < 400)
-		return err == ETIMEDOUT ? end_late(c, stage) :
+		return err == ETIMEDOUT ? end_by_limit(c, stage) :
 		    end_with(c, "4.4.2", "%s", strerror(err));
 	esmtp_close(c);
 	return -1;
@@ -375,8 +376,10 @@ exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 {
 	double until = deadline(stage);
 
-	if (send_held(c, until) < 0)
-		return final_reply(c, stage, errno), c->code;
+	if (send_held(c, until) < 0) {
+		end_failed_write(c, stage, errno);
+		return c->code;
+	}
 	return get_reply(c, stage, until, ehlo);
 }
 
@@ -387,11 +390,13 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 
 	if (stage == ES_DOT) {
 		text_fmt(line, sizeof(line), "(%lu bytes)", c->put);
-		log_line(">", line, strlen(line));
+		log_line(">", line);
 		c->put = 0;
 		/* the rest of the message has the limit of a block */
-		if (send_block(c) < 0)
-			return final_reply(c, ES_BLOCK, errno), c->code;
+		if (send_block(c) < 0) {
+			end_failed_write(c, ES_BLOCK, errno);
+			return c->code;
+		}
 	}
 	return exchange(c, stage, 0);
 }
@@ -403,13 +408,12 @@ esmtp_say_as(struct esmtp *c, const char *line, const char *shown)
 {
 	size_t n = strlen(line);
 
-	if (c->held + n + 2 > sizeof(c->out) &&
-	    send_block(c) < 0)
-		return final_reply(c, ES_BLOCK, errno);
+	if (c->held + n + 2 > sizeof(c->out) && send_block(c) < 0)
+		return end_failed_write(c, ES_BLOCK, errno);
 	memcpy(c->out + c->held, line, n);
 	memcpy(c->out + c->held + n, "\r\n", 2);
 	c->held += n + 2;
-	log_line(">", shown, strlen(shown));
+	log_line(">", shown);
 	return 0;
 }
 
@@ -420,14 +424,15 @@ esmtp_say(struct esmtp *c, const char *line)
 }
 
 int
-esmtp_put(struct esmtp *c, const char *s, size_t n)
+esmtp_put(void *esmtp, const char *s, size_t n)
 {
+	struct esmtp *c = esmtp;
 	size_t k;
 
 	c->put += n;
 	for (; n > 0; s += k, n -= k) {
 		if (c->held == sizeof(c->out) && send_block(c) < 0)
-			return final_reply(c, ES_BLOCK, errno);
+			return end_failed_write(c, ES_BLOCK, errno);
 		k = sizeof(c->out) - c->held;
 		if (k > n)
 			k = n;
@@ -470,7 +475,7 @@ esmtp_refuse(struct esmtp *c, const char *status, const char *why)
 
 /* Returns 1 if the server has our own name, at an address of this machine. */
 static int
-is_self(const struct esmtp *c, const struct net_opt *opt)
+is_this_machine(const struct esmtp *c, const struct net_opt *opt)
 {
 	char name[NET_NAME];
 
@@ -504,7 +509,7 @@ say_helo(struct esmtp *c, const char *line)
 	return -1;
 }
 
-/* Says EHLO, or HELO after that was refused: 0 or -1.  greeted: a program reads
+/* Says EHLO, and HELO if EHLO is refused: 0 or -1.  greeted: a program reads
  * the greeting itself, or passes it on. */
 static int
 say_hello(struct esmtp *c, const char *name, int greeted)
@@ -569,7 +574,7 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	c->peer = *peer;
 	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
 	    c->peer.port);
-	log_line("=", line, strlen(line));
+	log_line("=", line);
 	c->phase = "connect";
 	c->fd = -1;
 	if (make_connection(c, opt) < 0)
@@ -581,7 +586,7 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 		esmtp_quit(c);	/* its reply is kept */
 		return -1;
 	}
-	if (is_self(c, opt))
+	if (is_this_machine(c, opt))
 		return end_with(c, "5.4.6", "%s", "it is this machine");
 	return say_hello(c, opt->self, greeted);
 }

@@ -45,8 +45,9 @@ struct esmtp {
 	int	code;			/* 0: there was no reply */
 	char	status[12];		/* the reply's x.y.z, or "" */
 	char	reply[500];		/* its lines as one, or the reason */
-	const char *lost;		/* with code 0 a status, "4.4.2"; else
-					 * NULL, or the meaning of the code */
+	const char *lost;		/* the status for all mail of the host,
+					 * such as "4.4.2", or NULL; always set
+					 * with code 0 */
 	const char *phase;		/* what the reply or reason is about */
 
 	const char *secret[3];		/* texts to remove from replies */
@@ -76,8 +77,9 @@ int	esmtp_say(struct esmtp *, const char *line);
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Sends the output and reads a reply.  Returns its code, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
-/* Adds a piece of the message to the output. */
-int	esmtp_put(struct esmtp *, const char *, size_t);
+/* Adds a piece of the message to the output.  The first argument is a struct
+ * esmtp, so that wire.c can call esmtp_put. */
+int	esmtp_put(void *, const char *, size_t);
 /* Returns 1 if the server has sent nothing by itself, such as 421, so that
  * another transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);

@@ -47,7 +47,7 @@
 #include "../lib/ctlfile.h"
 #include "../lib/office.h"
 
-/* What this build does without, for -V. */
+/* Build switches that -V shows. */
 #ifdef NO_TCP
 #define SWITCHES	" NO_TCP"
 #elif defined(NO_RESOLV)
@@ -61,7 +61,7 @@
 #define ADDRS		5	/* addresses that are tried for a job */
 #define SESSIONS	2	/* connections that are made for a job */
 #define FRESH		60	/* seconds; older mail was tried before */
-#define BROKEN		8	/* servers that are left out for a job */
+#define BROKEN		8	/* servers that are not tried again for a job */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
 
 static struct {
@@ -69,7 +69,7 @@ static struct {
 	struct net_addr source;
 	const char *relay[MAX_HOSTS];
 	int	relays;
-	const char *log;
+	const char *log;	/* file of -l, the transcript */
 	const char *dead;	/* file of -k */
 	const char *passwords;	/* file of -A */
 	int	most;		/* recipients of a transaction */
@@ -81,26 +81,26 @@ static struct {
 
 static struct halves halves;
 
-/* The lines of that file for the hosts of -R. */
-static struct auth login[MAX_HOSTS];
+static struct auth login[MAX_HOSTS];	/* the passwords for the hosts of -R */
 
 static struct esmtp conn;		/* kept from job to job */
-static char conn_host[HOST_SIZE];	/* the host that conn is for */
-static const struct auth *conn_sender;	/* the line of conn's sender, NULL: the
-					 * host's */
+static char conn_host[HOST_SIZE];	/* the host of the job that conn was
+					 * made for */
+static const struct auth *conn_sender;	/* the password of a sender that conn
+					 * was made with, or NULL */
 
-/* left: the tries that remain for this job and host, and for each smart host.
- */
+/* attempt: the attempt to deliver a job to a host. */
 static struct {
 	char	host[HOST_SIZE];
 	struct tries {
-		int	addrs, sessions;
-	} tries[MAX_HOSTS], *in_use;
-	int	old;		/* the job is not tried for the first time */
+		int	addrs, sessions;	/* tries that are left */
+	} tries[MAX_HOSTS];	/* for each smart host; else only the first */
+	struct tries *in_use;	/* those of the host that is tried now */
+	int	repeated;	/* the message was tried before */
 	int	nbroken;
-	/* servers that ended a transaction before the message */
+	/* Servers that ended a transaction before the message. */
 	struct net_addr broken[BROKEN];
-} left;
+} attempt;
 
 /* ---- the transcript -------------------------------------------------- */
 
@@ -199,7 +199,7 @@ is_for_host(const struct lib_rcpt *r, const char *host)
 
 /* Returns 1 if the last server was this machine. */
 static int
-is_self(void)
+was_this_machine(void)
 {
 	return conn.code == 0 && conn.lost != NULL && conn.lost[0] == '5';
 }
@@ -214,20 +214,23 @@ reset_tries(struct tries *t)
 static int
 has_no_tries(void)
 {
-	return left.in_use->addrs == 0 || left.in_use->sessions == 0;
+	return attempt.in_use->addrs == 0 || attempt.in_use->sessions == 0;
 }
 
-/* The addresses to try: all; those that are not dead; those that were dead
- * before this turn. */
-enum which { ALL, ALIVE, DEAD };
+/* The addresses to try. */
+enum which {
+	ALL,
+	ALIVE,		/* addresses that are not dead */
+	DEAD		/* addresses that were dead before this turn */
+};
 
 static int
 is_candidate(const struct net_addr *a, enum which which)
 {
 	enum dead_state state = dead_state(a);
-	const struct net_addr *b = left.broken;
+	const struct net_addr *b = attempt.broken;
 
-	for (; b < left.broken + left.nbroken; b++)
+	for (; b < attempt.broken + attempt.nbroken; b++)
 		if (a->port == b->port && strcmp(a->text, b->text) == 0 &&
 		    strcmp(a->name, b->name) == 0)
 			return 0;
@@ -245,8 +248,8 @@ record_answer(const struct net_addr *a, int answered)
 		halves_log(line, strlen(line));
 }
 
-/* Tries one address.  Returns 1 if it is connected.  choice: there are other
- * addresses. */
+/* Connects to one address, and logs in with auth unless that is NULL: 0 or -1.
+ * choice: there are other addresses. */
 static int
 try_address(const struct net_addr *a, int choice, const struct auth *auth)
 {
@@ -254,16 +257,16 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
-	left.in_use->addrs--;
+	attempt.in_use->addrs--;
 	if (choice)
-		record_answer(a, open || conn.code != 0 || is_self());
+		record_answer(a, open || conn.code != 0 || was_this_machine());
 	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
-		left.in_use->sessions--;
-		return 1;
+		attempt.in_use->sessions--;
+		return 0;
 	}
 	if (strcmp(conn.phase, "connect") != 0)
-		left.in_use->sessions--;
-	return 0;
+		attempt.in_use->sessions--;
+	return -1;
 }
 
 /* Keeps each name once, without its address, for a program that finds the
@@ -289,7 +292,7 @@ merge_names(struct net_addrs *addrs)
 static void
 order_addresses(const struct net_addrs *addrs, int order[NET_ADDRS])
 {
-	int turn = left.old && addrs->n > 1 ?
+	int turn = attempt.repeated && addrs->n > 1 ?
 	    (int)rnd((unsigned long)addrs->n - 1) : 0;
 	int i, at, dead, n = 0;
 
@@ -301,8 +304,8 @@ order_addresses(const struct net_addrs *addrs, int order[NET_ADDRS])
 		}
 }
 
-/* Tries the addresses of one name, with the password auth if it is a name of
- * -R.  Returns 1 if one is connected, else 0; way and conn have the reason. */
+/* Connects to an address of a name: 0, or -1 with the reason in addrs or conn.
+ * auth is the password, which is not NULL for a name of -R. */
 static int
 try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
     enum which which)
@@ -311,14 +314,14 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
 	const struct net_addr *a;
 
 	if (has_no_tries())
-		return 0;
-	/* else conn has the reason of an earlier try */
-	if (which != DEAD && left.nbroken == 0) {
+		return -1;
+	/* otherwise conn keeps the reason of an earlier try */
+	if (which != DEAD && attempt.nbroken == 0) {
 		conn.lost = NULL;
 		conn.code = 0;
 	}
 	if (net_find_addresses(addrs, &opt.net, name, auth != NULL) < 0)
-		return 0;
+		return -1;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
 		merge_names(addrs);
 	order_addresses(addrs, order);
@@ -327,62 +330,61 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
 		a = &addrs->addr[order[i]];
 		if (!is_candidate(a, which))
 			continue;
-		if (try_address(a, choice, auth))
-			return 1;
-		if (is_self())
+		if (try_address(a, choice, auth) == 0)
 			return 0;
+		if (was_this_machine())
+			return -1;
 	}
-	return 0;
+	return -1;
 }
 
-/* Tries the smart hosts, each as often as any host, dead addresses after all
- * others.  Returns 1 if one is connected. */
+/* Connects to a smart host, to dead addresses after all others: 0 or -1. */
 static int
 connect_relay(struct net_addrs *addrs, const struct auth *sender)
 {
 	enum which which = dead_count() > 0 ? ALIVE : ALL;
-	int i, found = 0;
+	int i;
 
 	dead_begin_turn();
 	for (;;) {
-		for (i = 0; i < opt.relays && !found; i++) {
-			left.in_use = &left.tries[i];
-			found = try_name(addrs, opt.relay[i], sender != NULL ?
-			    sender : &login[i], which);
+		for (i = 0; i < opt.relays; i++) {
+			attempt.in_use = &attempt.tries[i];
+			if (try_name(addrs, opt.relay[i], sender != NULL ?
+			    sender : &login[i], which) == 0)
+				return 0;
 		}
-		if (found || which != ALIVE)
-			return found;
+		if (which != ALIVE)
+			return -1;
 		which = DEAD;
 	}
 }
 
 static void
-start_host(const char *host)
+begin_attempt(const char *host)
 {
 	int i;
 
-	strcpy(left.host, host);
-	left.in_use = left.tries;
+	strcpy(attempt.host, host);
+	attempt.in_use = attempt.tries;
 	for (i = 0; i < MAX_HOSTS; i++)
-		reset_tries(&left.tries[i]);
-	left.nbroken = 0;
+		reset_tries(&attempt.tries[i]);
+	attempt.nbroken = 0;
 }
 
+/* Connects to the host of a job: 0 or -1. */
 static int
 connect_host(struct net_addrs *addrs, const char *host,
     const struct auth *sender)
 {
-	int found;
-
 	esmtp_quit(&conn);
-	if (!lib_is_same(host, left.host))
-		start_host(host);
-	found = opt.relays > 0 ? connect_relay(addrs, sender) :
-	    try_name(addrs, host, NULL, ALL);
-	if (found)
-		strcpy(conn_host, host);
+	if (!lib_is_same(host, attempt.host))
+		begin_attempt(host);
 	conn_sender = sender;
-	return found;
+	if ((opt.relays > 0 ? connect_relay(addrs, sender) :
+	    try_name(addrs, host, NULL, ALL)) < 0)
+		return -1;
+	strcpy(conn_host, host);
+	return 0;
 }
 
 /* Gives the verdict to all recipients of a host that cannot be reached. */
@@ -392,12 +394,12 @@ report_unreached(struct lib_job *job, const char *host,
 {
 	const char *text = addrs->text, *status = addrs->status;
 	int code = addrs->code;
-	/* with passwords of senders, the mail of others may be accepted */
-	int own = conn.phase != NULL && strcmp(conn.phase, "AUTH") == 0 &&
-	    auth_sender(NULL) != NULL;
+	/* the password of another sender may be accepted */
+	int defer_host = conn.phase == NULL ||
+	    strcmp(conn.phase, "AUTH") != 0 || auth_sender(NULL) == NULL;
 	struct lib_rcpt *r;
 
-	if (addrs->n > 0 && is_self()) {
+	if (addrs->n > 0 && was_this_machine()) {
 		code = X_NOHOST;
 		status = conn.lost;
 		text = "the host is this machine, which does not accept its "
@@ -411,11 +413,11 @@ report_unreached(struct lib_job *job, const char *host,
 	for (r = job->rcpts; r != NULL; r = r->next) {
 		if (!r->unreported || !is_for_host(r, host))
 			continue;
-		if (addrs->n == 0 || is_self())
+		if (addrs->n == 0 || was_this_machine())
 			lib_report(job, r, code, status, text, 0);
 		else
-			trans_host_failed(&conn, job, r, own ? X_TEMPFAIL :
-			    X_DEFERALL);
+			trans_host_failed(&conn, job, r, defer_host ?
+			    X_DEFERALL : X_TEMPFAIL);
 	}
 }
 
@@ -466,7 +468,7 @@ end_tries(struct lib_job *job, const char *host)
 	struct lib_rcpt *r;
 
 	if (conn.code != 0)
-		reset_tries(left.in_use);
+		reset_tries(attempt.in_use);
 	else if (has_no_tries())
 		for (r = job->rcpts; r != NULL; r = r->next)
 			if (r->unreported && is_for_host(r, host))
@@ -480,9 +482,9 @@ end_tries(struct lib_job *job, const char *host)
 static int
 exclude_server(const struct net_addrs *addrs)
 {
-	if ((addrs->n < 2 && opt.relays < 2) || left.nbroken == BROKEN)
+	if ((addrs->n < 2 && opt.relays < 2) || attempt.nbroken == BROKEN)
 		return 0;
-	left.broken[left.nbroken++] = conn.peer;
+	attempt.broken[attempt.nbroken++] = conn.peer;
 	return 1;
 }
 
@@ -500,7 +502,7 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	do {
 		kept = conn.fd >= 0 && lib_is_same(host, conn_host) &&
 		    sender == conn_sender && esmtp_is_silent(&conn);
-		if (!kept && !connect_host(&addrs, host, sender)) {
+		if (!kept && connect_host(&addrs, host, sender) < 0) {
 			report_unreached(job, host, &addrs);
 			return;
 		}
@@ -523,8 +525,8 @@ work(struct lib_job *job)
 	static struct lib_rcpt *to[TRANS_MAX];
 	int n;
 
-	start_host("");
-	left.old = time(NULL) - job->arrived > FRESH;
+	begin_attempt("");
+	attempt.repeated = time(NULL) - job->arrived > FRESH;
 	while (!lib_is_alone() && (n = collect_rcpts(job, to)) > 0)
 		deliver_to(job, to, n);
 }
@@ -543,10 +545,10 @@ read_files(void)
 		auth_read_senders(opt.passwords);
 }
 
-/* In the keeper: handles a line of the talker, which is for the transcript, for
- * the file of -k, or a step. */
+/* Uses a line of the talker in the keeper: a step, a change to the file of -k,
+ * or a line of the transcript. */
 static void
-handle_line(const char *s, size_t n)
+use_talker_line(const char *s, size_t n)
 {
 	char line[NET_NAME + 20];
 
@@ -584,9 +586,9 @@ watch_passwords(void)
 	seen = st;
 }
 
-/* In the keeper: begins a job. */
+/* Works on a job in the keeper. */
 static void
-begin_job(struct lib_job *job)
+keep_job(struct lib_job *job)
 {
 	char line[2 * NET_NAME];
 
@@ -632,7 +634,7 @@ usage(void)
 }
 
 static long
-number_arg(const char *s, long max)
+parse_num(const char *s, long max)
 {
 	unsigned long v;
 
@@ -654,8 +656,8 @@ set_relays(char *list)
 	}
 }
 
-/* Sets a limit of -T: a name of ours or of ZMailer's, and a span; "" and cmd
- * are for all commands. */
+/* Sets a limit of -T, whose name is ours or ZMailer's.  The names "" and cmd
+ * mean all commands. */
 static void
 set_limit(const char *name, const char *value)
 {
@@ -712,7 +714,7 @@ usage_error(const char *what, const char *why)
 /* Sets the user of the talker.  Exits if there is no such user, or if that is
  * not known now, so that the scheduler starts another agent. */
 static void
-set_user(const char *name)
+set_talker_user(const char *name)
 {
 	if (user_ids(name, &halves.uid, &halves.gid) == 0)
 		return;
@@ -723,9 +725,9 @@ set_user(const char *name)
 	exit(X_TEMPFAIL);
 }
 
-/* Serves jobs in two processes, or in one. */
+/* Serves jobs in two processes, or in one.  Returns the exit status. */
 static int
-run(const char *channel, const char *host)
+serve_jobs(const char *channel, const char *host)
 {
 	net_waiting = send_wait_step;
 	net_looking_up = send_lookup_step;
@@ -739,20 +741,11 @@ run(const char *channel, const char *host)
 	halves_use(&halves);
 	net_beat = halves_beat;
 	net_nap = halves_nap();
-	halves.log = handle_line;
+	halves.log = use_talker_line;
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
 	lib_when_idle(opt.idle, halves_end);
-	return lib_run(channel, host, begin_job);
-}
-
-/* Returns our name without -h: the machine's if it has a dot, else NULL. */
-static const char *
-own_name(void)
-{
-	const char *name = mailname(NULL);
-
-	return strchr(name, '.') != NULL ? name : NULL;
+	return lib_run(channel, host, keep_job);
 }
 
 /* Returns 1 if this can be a name behind EHLO. */
@@ -817,7 +810,7 @@ check_passwords(void)
 }
 
 /* For -N: checks that the files of the options are there. */
-static int
+static void
 check_files(void)
 {
 	const char *name = NULL;
@@ -829,7 +822,6 @@ check_files(void)
 		    "mail would wait\n", name);
 	if (opt.passwords != NULL)
 		check_passwords();
-	return 0;
 }
 
 int
@@ -840,12 +832,13 @@ main(int argc, char **argv)
 
 	conn.fd = -1;
 	if (geteuid() == 0)
-		set_user("nobody");
+		set_talker_user("nobody");
 	opt.lookup = 300;
 	opt.net.port = NET_PORT;
 	opt.most = 100;
 	opt.idle = 30;
-	opt.net.self = own_name();
+	if (strchr(mailname(NULL), '.') != NULL)
+		opt.net.self = mailname(NULL);
 	while ((c = getopt(argc, argv, "467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8"
 	    "deHrsvZ:1DEF:L:MO:S:W")) != -1)
 		switch (c) {
@@ -866,10 +859,10 @@ main(int argc, char **argv)
 		case 'h': opt.net.self = optarg; break;
 		case 'k': opt.dead = optarg; break;
 		case 'l': opt.log = optarg; break;
-		case 'm': opt.most = (int)number_arg(optarg, TRANS_MAX); break;
+		case 'm': opt.most = (int)parse_num(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
 		case 'N': only = 1; break;
-		case 'p': opt.net.port = (int)number_arg(optarg, 65535L); break;
+		case 'p': opt.net.port = (int)parse_num(optarg, 65535L); break;
 		case 'P': esmtp_disabled |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
@@ -877,13 +870,13 @@ main(int argc, char **argv)
 		case 't': halves.root = optarg; opt.apart = 1; break;
 		case 'u':
 			opt.apart = 1;
-			set_user(optarg);
+			set_talker_user(optarg);
 			break;
 		case 'V':
 			puts("smtp " VERSION SWITCHES);
 			return 0;
 		case 'w':
-			opt.net.sndbuf = (int)number_arg(optarg, 999999L);
+			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
 			break;
 		case 'X':
 			if (*(opt.net.via = optarg) == '-') {
@@ -900,5 +893,8 @@ main(int argc, char **argv)
 	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	return only ? check_files() : run(channel, argv[optind]);
+	if (!only)
+		return serve_jobs(channel, argv[optind]);
+	check_files();
+	return 0;
 }

@@ -178,7 +178,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 
 /* Reports a verdict that does not come from a reply. */
 static void
-report_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
+report_text(struct trans *t, struct lib_rcpt *r, int code, const char *status,
     const char *text)
 {
 	struct verdict w;
@@ -198,7 +198,7 @@ report_all(struct trans *t, int code, const char *status, const char *text)
 	int i;
 
 	for (i = 0; i < t->n; i++)
-		report_own(t, t->to[i], code, status, text);
+		report_text(t, t->to[i], code, status, text);
 }
 
 static void
@@ -336,7 +336,8 @@ is_too_many(const struct trans *t)
 	    strcmp(status + 1, ".5.3") == 0);
 }
 
-/* Does what the reply to command i means. */
+/* Sets the state of the transaction by the reply to command i, and reports
+ * verdicts. */
 static void
 apply_reply(struct trans *t, int i)
 {
@@ -392,31 +393,23 @@ send_envelope(struct trans *t, int *answered)
 
 /* ---- the message ----------------------------------------------------- */
 
-static int
-put(void *c, const char *s, size_t n)
-{
-	return esmtp_put(c, s, n);
-}
-
 /* Sends the message and the dot: 0, or -1. */
 static int
 send_message(struct trans *t)
 {
 	static struct wire w;
 
-	wire_start(&w, put, t->c);
+	wire_start(&w, esmtp_put, t->c);
+	/* a message that has changed since measure_message gets no dot */
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
-	    wire_end(&w) < 0)
-		return -1;
-	/* no dot if the size has changed since it was counted */
-	if (w.size != t->count.size)
+	    wire_end(&w) < 0 || w.size != t->count.size)
 		return -1;
 	return esmtp_put(t->c, ".\r\n", 3);
 }
 
 /* Sends the message after 354, and reports the verdicts. */
 static void
-finish_message(struct trans *t)
+send_data(struct trans *t)
 {
 	int i;
 
@@ -435,7 +428,7 @@ finish_message(struct trans *t)
 		esmtp_close(t->c);	/* no dot: nothing is delivered */
 		for (i = 0; i < t->n; i++)
 			if (t->accepted[i])
-				report_own(t, t->to[i], X_TEMPFAIL, "4.3.0",
+				report_text(t, t->to[i], X_TEMPFAIL, "4.3.0",
 				    "the message cannot be read");
 		return;
 	}
@@ -450,7 +443,7 @@ finish_message(struct trans *t)
 
 /* Sends RSET if a transaction is open: 0, or -1. */
 static int
-reset(struct esmtp *c)
+reset_session(struct esmtp *c)
 {
 	if (!c->in_mail)
 		return 0;
@@ -505,11 +498,11 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 	t.n = n;
 	if (measure_message(&t, seven) < 0)
 		return TRANS_OVER;
-	if (reset(c) < 0)
+	if (reset_session(c) < 0)
 		return TRANS_EARLY;
 	if (send_envelope(&t, &answered) < 0)
 		return answered == 0 ? TRANS_EARLY : TRANS_LOST;
 	if (t.data)
-		finish_message(&t);
+		send_data(&t);
 	return TRANS_OVER;
 }
