@@ -488,21 +488,6 @@ is_ungiven(const struct mail *m, const struct stat *st)
 	    st->st_uid != m->user->uid;
 }
 
-static int
-give_ungiven_box(struct mail *m)
-{
-	struct stat st;
-	int fd = fd_plain(m->box, O_RDWR, &st);
-
-	if (fd < 0)
-		return 0;	/* the delivery reports why */
-	if (!is_ungiven(m, &st))
-		return close(fd), 0;
-	lib_note("%s, empty and root's, is given to %s", m->box,
-	    m->user->name);
-	return give_box(m, fd);
-}
-
 /* Opens the box, made if missing, and checks the open file: 0 or -1. */
 static int
 open_box(struct mail *m)
@@ -834,10 +819,21 @@ int
 box_prepare(struct mail *m)
 {
 	struct stat st;
+	int fd;
 
 	if (make_dot_lock(m) < 0)
 		return -1;
 	if (lstat(m->box, &st) < 0)
 		return errno == ENOENT ? make_box(m) : 0;
-	return is_ungiven(m, &st) ? give_ungiven_box(m) : 0;
+	if (!is_ungiven(m, &st))
+		return 0;
+	fd = fd_plain(m->box, O_RDWR, &st);
+	if (fd >= 0 && is_ungiven(m, &st)) {
+		lib_note("%s, empty and root's, is given to %s", m->box,
+		    m->user->name);
+		return give_box(m, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	return 0;	/* the delivery reports a box that cannot be opened */
 }

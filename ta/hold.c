@@ -357,23 +357,6 @@ put_file(void *file, const char *s, size_t n)
 	return fwrite(s, 1, n, file) == n ? 0 : -1;
 }
 
-static int
-write_envelope(FILE *f, const struct lib_rcpt *r)
-{
-	fputs("via suspension\n", f);
-	if (r->from->address[0] == '\0')
-		fputs("channel error\n", f);
-	else
-		fprintf(f, "from <%s>\n", r->from->address);
-	if (job->envid != NULL)
-		fprintf(f, "envid %s\n", job->envid);
-	if (job->ret != NULL)
-		fprintf(f, "notaryret %s\n", job->ret);
-	if (r->dsn != NULL)
-		fprintf(f, "todsn %s\n", r->dsn);
-	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
-}
-
 /* Gives a file of root to the uid priv, or to nobody if priv is no uid: 0, or
  * -1 with errno.  The group remains that of root; submit -q sees by the group
  * that root has written the file. */
@@ -399,9 +382,20 @@ resubmit(const struct lib_rcpt *r)
 
 	if (post_open(&p, "..", "hold") < 0)
 		return -1;
+	fputs("via suspension\n", p.f);
+	if (r->from->address[0] == '\0')
+		fputs("channel error\n", p.f);
+	else
+		fprintf(p.f, "from <%s>\n", r->from->address);
+	if (job->envid != NULL)
+		fprintf(p.f, "envid %s\n", job->envid);
+	if (job->ret != NULL)
+		fprintf(p.f, "notaryret %s\n", job->ret);
+	if (r->dsn != NULL)
+		fprintf(p.f, "todsn %s\n", r->dsn);
+	fprintf(p.f, "to <%s>\nenv-end\n", r->user);
 	errno = EIO;	/* a reason for failures without an errno */
 	if (set_owner(fileno(p.f), r->priv) < 0 ||
-	    write_envelope(p.f, r) < 0 ||
 	    lib_message(job, r, put_file, p.f) < 0) {
 		post_remove(&p);
 		return -1;
