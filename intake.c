@@ -40,18 +40,20 @@
  *
  *	1. one whose vertices all wait: of ten that were met, the one that is
  *	   farthest from its next try
- *	2. if there is none, the new message is loaded all the same; then a
- *	   READY message leaves of another channel that has more than its
- *	   share, PARAMactive divided by the number of channels with mail in
- *	   core, and at least as many as that of the new message.  If there is
- *	   none the new one leaves itself, as its turn would be the last.
+ *	2. if no message waits, the new message is loaded all the same; then a
+ *	   READY message of another channel leaves.  That channel has more
+ *	   messages than its share, which is PARAMactive divided by the number
+ *	   of channels with mail in core, and at least as many as the channel
+ *	   of the new message.  If no channel does, the new message leaves
+ *	   itself, as its turn would be the last.
  *
  * So a channel that hangs with all of core falls to its share as soon as there
  * is mail for another one.  A message with an agent, and one that is held by
  * its name, stay.
  *
- * Stubs.  A stub is due when the first vertex of its message is, or up to an
- * hour later, at the latest retryat of another one: that is not tried early.
+ * Stubs.  A stub is due when the first vertex of its message is due.  If other
+ * vertices have a retryat in the hour after that, which must not be tried
+ * early, the stub is due at the latest of these.
  * Then the message takes its place in the retry lists by its age.  A READY
  * message that had to leave stands in the queue of its channel, and is loaded
  * when there is room, or when its channel has fewer messages in core than
@@ -84,9 +86,9 @@
  */
 #include "scheduler.h"
 
-#define BATCH_FILES	200	/* files loaded before other work is done */
-#define BATCH_BEYOND	25	/* files loaded meanwhile though core is full */
-#define BATCH_ENTRIES	4000	/* directory entries checked meanwhile */
+#define BATCH_FILES	200	/* files loaded in one pass */
+#define BATCH_BEYOND	25	/* files loaded in one pass with core full */
+#define BATCH_ENTRIES	4000	/* directory entries checked in one pass */
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, after -E's
 				 * bound */
@@ -95,10 +97,11 @@
 #define BLOCKED		3600	/* seconds until a blocked vertex is due */
 #define TOGETHER	3600	/* seconds by which a retryat of one vertex may
 				 * delay the stub of a message */
-#define ASKED_MOST	32767U	/* largest number of a request, for stubs */
-#define CHOICE		10	/* messages that can leave, of which one does */
-#define CHECKED_MOST	1000	/* messages checked for one that leaves */
-#define BUCKETS		10000	/* buckets of the hash table checked, too */
+#define REQUEST_MOST	32767U	/* largest number of a request, for stubs */
+#define CHOICE		10	/* messages that can leave among which one is
+				 * chosen */
+#define CHECKED_MOST	1000	/* messages checked for one choice */
+#define BUCKETS		10000	/* buckets of q.messages checked for it */
 
 /* Returns the message or the stub with this name, directories included; or
  * NULL. */
@@ -128,17 +131,17 @@ stub_named(const char *name)
 
 /* past: what is known of a message before its file is read. */
 struct past {
-	int	known;		/* 1 if the message was in core before */
-	int	stub;		/* 1 if a stub says so and born is set */
-	int	until;		/* mono; its vertices do not go before that */
+	int	known;		/* 1: the message was in core before */
+	int	has_born;	/* 1: born is set, from a stub */
+	int	until;		/* mono; earliest time for its vertices */
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request it has seen */
 	struct skip skip;	/* why its file was skipped; or why is NULL */
 };
 
-static unsigned asked;		/* number of the last request, at most
-				 * ASKED_MOST */
-static unsigned unasked;	/* stubs that have not seen all requests */
+static unsigned last_request;	/* number of the last request, at most
+				 * REQUEST_MOST */
+static unsigned stubs_behind;	/* stubs that have not seen all requests */
 
 /* Returns 1 if there are as many stubs as PARAMevicted allows. */
 static int
@@ -156,9 +159,9 @@ in_get_skip(const struct stub *s, struct skip *k)
 	return s->skipped;
 }
 
-/* Makes a stub, which has seen all requests and whose file is read at the time
- * at, mono: 0.  c: the message is READY, and counts for that channel; or NULL.
- * -1: there is no room or memory, and only its directory is read then. */
+/* Makes a stub that has seen all requests and is due at this time, mono.  For a
+ * READY message c is the channel that counts the message, else NULL.  Returns
+ * 0; or -1 without room or memory: only its directory is read at that time. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skip *k)
@@ -177,7 +180,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	memcpy(s->name, name, len);
 	s->until = until;
 	s->born = born;
-	s->seen = asked;
+	s->seen = last_request;
 	s->skipped = k != NULL;
 	if (k != NULL)
 		memcpy(s->name + len, k, sizeof(*k));
@@ -192,7 +195,8 @@ is_in_heap(const struct heap *h, const struct timer *t)
 	return t->pos <= h->n && h->v[t->pos - 1].timer == t;
 }
 
-/* Sets *p by the stub with this name and frees the stub, if there is one. */
+/* Frees the stub with this name, if there is one, and sets *p to what the stub
+ * tells of the message. */
 static void
 remove_stub(const char *name, struct past *p)
 {
@@ -201,16 +205,17 @@ remove_stub(const char *name, struct past *p)
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
-	p->seen = asked;	/* requests are for older mail */
+	p->seen = last_request;	/* requests are for older mail */
 	if (s == NULL)
 		return;
-	p->known = p->stub = !s->skipped;
+	p->known = p->has_born = !s->skipped;
 	p->until = s->until;
 	p->born = s->born;
 	p->seen = s->seen;
 	in_get_skip(s, &p->skip);
-	unasked -= s->seen < asked;
+	stubs_behind -= s->seen < last_request;
 	hash_del(&q.stubs, &s->link);
+	/* if not in due_stubs, it is in ready of a channel */
 	for (c = q.chans; !is_in_heap(h, &s->due); c = c->next)
 		h = &c->ready;
 	heap_del(h, &s->due);
@@ -227,7 +232,8 @@ remove_stub(const char *name, struct past *p)
  * seen the request. */
 static struct request {
 	struct request *next;
-	unsigned number;	/* value of asked */
+	unsigned number;	/* from 1; a T line that comes again gets a new
+				 * number */
 	enum ask what;
 	char	**patterns;	/* of addresses; NULL: all, if host is "" */
 	char	host[1];	/* of a T line, or "" */
@@ -265,12 +271,12 @@ add_request(enum ask what, char **patterns, const char *host)
 	struct request *r = requests;
 	struct hlink *l = NULL;
 
-	if (unasked == 0)	/* all stubs have seen all requests */
-		for (asked = 0; (l = hash_each(&q.stubs, l)) != NULL; )
+	if (stubs_behind == 0)	/* all stubs have seen all requests */
+		for (last_request = 0; (l = hash_each(&q.stubs, l)) != NULL; )
 			OWNER(struct stub, link, l)->seen = 0;
-	if (asked == ASKED_MOST)
+	if (last_request == REQUEST_MOST)
 		return -1;
-	/* a T line for the host of an earlier one makes that one younger */
+	/* a second T line for a host uses the request of the first one */
 	while (r != NULL && (*host == '\0' || strcmp(r->host, host) != 0))
 		r = r->next;
 	if (r == NULL) {
@@ -283,8 +289,8 @@ add_request(enum ask what, char **patterns, const char *host)
 		r->next = requests;
 		requests = r;
 	}
-	r->number = ++asked;
-	unasked = q.stubs.n;
+	r->number = ++last_request;
+	stubs_behind = q.stubs.n;
 	make_stubs_due();
 	return 0;
 }
@@ -306,7 +312,7 @@ is_for_thread(const struct request *r, const struct thread *t)
 }
 
 /* Ends the vertex in a later pass.  A command that cannot be written to the
- * file is kept in core. */
+ * file is kept in core: when v->cancel has it, the second call writes none. */
 static void
 cancel_later(struct vertex *v, enum cancel how)
 {
@@ -328,10 +334,9 @@ apply_requests(struct message *m, unsigned seen)
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
 	for (r = requests; r != NULL; r = r->next)
-		for (v = r->number <= seen ? NULL : msg_first_vertex(m);
-		    v != NULL; v = msg_next_vertex(v))
-			if (v->state == V_DONE || v->state == V_HELD ||
-			    th_is_dsn(v->thread) ||
+		for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
+			if (r->number <= seen || v->state == V_DONE ||
+			    v->state == V_HELD || th_is_dsn(v->thread) ||
 			    !is_for_thread(r, v->thread))
 				continue;
 			else if (r->what == ASK_DELETE)
@@ -346,17 +351,24 @@ apply_requests(struct message *m, unsigned seen)
 
 /* ---- room in core ------------------------------------------------------ */
 
+/* What the last searches in q.messages have found. */
+static struct {
+	long	largest_at;	/* mono; when q.largest was set */
+	unsigned bucket;	/* choose_leaver continues behind it */
+	unsigned long moves;	/* q.moves when no message was found to wait */
+	long	moves_at;	/* mono; time of that search */
+} found = { 0, 0, ULONG_MAX, 0 };
+
 /* Sets q.largest, once a second at most. */
 static void
 update_largest(void)
 {
-	static long updated = -1;	/* mono */
 	struct hlink *l = NULL;
 	struct message *m;
 
-	if (q.largest != NULL && updated == NOW)
+	if (q.largest != NULL && found.largest_at == NOW)
 		return;
-	updated = NOW;
+	found.largest_at = NOW;
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
 		if (q.largest == NULL || m->rcpts > q.largest->rcpts)
@@ -430,18 +442,19 @@ latest_retryat(const struct message *m, double at)
 	return last;
 }
 
-/* Returns the time at which the file is due if the message leaves core now,
- * mono, in the past if a vertex is READY; STAYS: the message cannot leave.
- * *until: the time at which its vertices may go: that of the first one that is
- * not blocked, or of a retryat soon after; 0: all vertices are blocked. */
+/* Returns when the file is due if the message leaves core now, mono, in the
+ * past if a vertex is READY; or STAYS if the message cannot leave.  Sets *until
+ * to the earliest time for its vertices, mono: that of the first vertex that is
+ * not blocked, or of a retryat soon after; 0 if all vertices are blocked. */
 static double
 stub_due(const struct message *m, double *until)
 {
 	const struct vertex *v;
-	double at, check = NEVER;	/* check of a blocked vertex */
+	double at, first = NEVER;	/* first vertex that is not blocked */
+	double check = NEVER;		/* next check of a blocked vertex */
 	int blocked;
 
-	*until = NEVER;
+	*until = 0;
 	if (m->held || m->untagged || m->nfed > 0 ||
 	    q_next_warning(m) <= now.mono)
 		return STAYS;
@@ -453,14 +466,12 @@ stub_due(const struct message *m, double *until)
 		at = vertex_due(v, &blocked);
 		if (blocked)
 			check = at < check ? at : check;
-		else if (at < *until)
-			*until = at;
+		else
+			first = at < first ? at : first;
 	}
-	at = *until;
-	*until = at == NEVER ? 0 : latest_retryat(m, at > now.mono ? at :
-	    now.mono);
-	if (at > now.mono && at < NEVER)
-		at = *until;
+	if (first < NEVER)
+		*until = latest_retryat(m, first > now.mono ? first : now.mono);
+	at = first > now.mono && first < NEVER ? *until : first;
 	at = check < at ? check : at;
 	return at < NEVER ? at : STAYS;
 }
@@ -475,7 +486,7 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)	/* READY; or until is a retryat soon after */
+	if (at <= now.mono)	/* READY, but a near retryat makes it wait */
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
 	    late < at ? late : at, until, m->born, NULL) < 0;
@@ -495,7 +506,6 @@ forget_message(struct message *m)
 static struct message *
 choose_leaver(const struct chan *c)
 {
-	static unsigned bucket;
 	struct message *m, *best = NULL;
 	const struct chan *o = c == NULL ? NULL : q.chans;
 	unsigned i, looked = 0, n = 0, of_best = 0;
@@ -508,7 +518,7 @@ choose_leaver(const struct chan *c)
 		return NULL;
 	for (i = 0; i <= q.messages.mask && i < BUCKETS &&
 	    looked < CHECKED_MOST && n < CHOICE; i++) {
-		l = *hash_chain(&q.messages, ++bucket);
+		l = *hash_chain(&q.messages, ++found.bucket);
 		for (; l != NULL; l = l->next, looked++) {
 			m = OWNER(struct message, link, l);
 			if (c != NULL && (m->chan == NULL || m->chan == c ||
@@ -522,41 +532,40 @@ choose_leaver(const struct chan *c)
 			if (best == NULL || rank > highest) {
 				highest = rank;
 				best = m;
-				of_best = bucket;
+				of_best = found.bucket;
 			}
 		}
 	}
 	if (best != NULL)
-		bucket = of_best;
+		found.bucket = of_best;
 	return best;
 }
 
-/* Forgets a message that waits: 1, or 0 when there is none. */
+/* Forgets a message that waits: 0, or -1 if there is none. */
 static int
 forget_waiting(void)
 {
-	/* q.moves and mono of the last search in vain */
-	static unsigned long moves = ULONG_MAX;
-	static long vain;
 	struct message *m = NULL;
 
-	if (q.moves != moves || NOW != vain)
+	if (q.moves != found.moves || NOW != found.moves_at)
 		m = choose_leaver(NULL);
 	if (m != NULL) {
 		forget_message(m);
-		return 1;
+		return 0;
 	}
-	moves = q.moves;
-	vain = NOW;
-	return 0;
+	found.moves = q.moves;
+	found.moves_at = NOW;
+	return -1;
 }
 
 /* ---- one message ------------------------------------------------------ */
 
-/* Adds the recipient in c to the vertex of its thread, which the reading with
- * this number makes: 0, or -1 without memory. */
+static unsigned reading;	/* number of the present reading of a file */
+
+/* Adds the recipient in c to the vertex of its thread, which this reading makes
+ * if there is none: 0, or -1 without memory. */
 static int
-add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
+add_rcpt(struct message *m, const struct ctl *c)
 {
 	struct thread *t = th_get(th_get_channel(c->channel), c->host, 0);
 	struct vertex *v;
@@ -577,9 +586,10 @@ add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 }
 
 /* Gives the command of a line to the vertex of this channel and host.  After a
- * command on a DSN, a DSN is due only for a line on a recipient behind it. */
+ * command on a DSN, a DSN is due only if a recipient was done after the
+ * command. */
 static void
-apply_cancel(struct message *m, unsigned reading, struct ctl *c)
+apply_cancel(struct message *m, struct ctl *c)
 {
 	const struct chan *chan = c->cancel == CANCEL_NONE ? NULL :
 	    th_get_channel(c->channel);
@@ -602,7 +612,7 @@ stamp_age(long stamp)
 	return age > 0 ? age : 0;
 }
 
-/* Makes the file one that is skipped, for this reason. */
+/* Marks the file as skipped, for this reason. */
 static void
 set_skipped(struct ctl *c, const char *why)
 {
@@ -615,26 +625,25 @@ set_skipped(struct ctl *c, const char *why)
 static struct message *
 read_rcpts(struct ctl *c)
 {
-	static unsigned reading;
 	struct message *m = mem_get(offsetof(struct message, name) +
 	    strlen(c->name) + 2 * opt.levels + 1);
 	int letter, bad = m == NULL;
 
 	if (m != NULL) {
 		strcpy(m->name, c->name);
-		m->dsn_due = 1;		/* for failures, but see apply_cancel */
+		m->dsn_due = 1;		/* unless apply_cancel clears it */
 	}
 	reading++;
 	while (!bad && c->why == NULL && (letter = ctl_next_pending(c)) > 0)
 		if (letter == 'T')
 			continue;
 		else if (letter == '#')
-			apply_cancel(m, reading, c);
+			apply_cancel(m, c);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
 		else
-			bad = add_rcpt(m, reading, c) < 0;
+			bad = add_rcpt(m, c) < 0;
 	if (bad)
 		set_skipped(c, "there is no memory for it");
 	return m;
@@ -650,7 +659,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
 	m->since = NOW;
-	m->born = p->stub ? p->born : NOW - stamp_age(st->st_mtime);
+	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
@@ -680,7 +689,7 @@ check_message_file(struct ctl *c, const struct message *m,
 
 /* Puts the message into core: 0, or -1 without memory. */
 static int
-enter_message(struct message *m, struct ctl *c, const struct stat *st,
+add_to_core(struct message *m, struct ctl *c, const struct stat *st,
     const struct past *p)
 {
 	const struct vertex *v = msg_first_vertex(m);
@@ -740,7 +749,7 @@ load_open_file(struct ctl *c, struct past *p)
 	/* the files of an agent that has a lock stay where they are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
-	if (opt.levels > 0)	/* an earlier file had the name that it got */
+	if (opt.levels > 0)	/* its new name may have an old stub */
 		remove_stub(c->name, &old);
 	if (!c->later && !p->known && spool_was_scanned(c->name, st.st_ctime))
 		p->known = 1;
@@ -753,7 +762,7 @@ load_open_file(struct ctl *c, struct past *p)
 		if (spool_remove(c->name) < 0)
 			set_skipped(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter_message(m, c, &st, p) == 0) {
+		if (add_to_core(m, c, &st, p) == 0) {
 			apply_triggers(c);
 			return m;
 		}
@@ -777,10 +786,11 @@ skip_file(const struct ctl *c, const struct past *p)
 {
 	struct skip k;
 
-	th_sweep();	/* frees its threads: there may be no memory */
+	th_sweep();	/* memory may be short: its threads are freed now */
 	k.why = c->why;
 	k.pid = c->pid;
-	/* after a power cut all locks of a file count from the first one */
+	/* a file that is locked counts from its first lock, whatever process
+	 * has the lock now: a power cut leaves several locks */
 	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
 	    p->skip.since : NOW;
 	make_stub(c->name, NULL, now.mono + c->later, p->until, p->born, &k);
@@ -807,7 +817,7 @@ load_file(const char *name, int *opened)
 		set_skipped(&c, "it cannot be used, nor moved to postman");
 	if (c.later)
 		skip_file(&c, &past);
-	if (unasked == 0)
+	if (stubs_behind == 0)
 		free_requests();
 	return m;
 }
@@ -823,7 +833,7 @@ in_load_named(const char *base)
 	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
 	if (is_core_full())
-		forget_waiting();	/* if none waits, core has one more */
+		forget_waiting();	/* or core has one message too many */
 	load_file(name, &opened);
 	s = stub_named(name);
 	return s != NULL && in_get_skip(s, &k) ? k.why : NULL;
@@ -843,7 +853,8 @@ enum loaded { LOADED_NONE,	/* there is no file */
 	      LOADED_FILE,	/* a file that could not be used */
 	      LOADED_MESSAGE };
 
-/* Loads a message by load_one, whose argument is 1 for old mail. */
+/* Loads a message by load_one, whose argument is 1 for old mail; load_one is
+ * load_next, or a function of t/invec.c. */
 static enum loaded
 load_in_turn(int *old, enum loaded (*load_one)(int old))
 {
@@ -869,7 +880,7 @@ static struct {
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
 	long	entries;	/* entries that this pass may still check */
-	const struct config *config;	/* the one by which stubs wait */
+	const struct config *config;	/* by which times of stubs were set */
 } scan;
 
 /* Returns 1 if this scan has loaded what -E allows.  -S has no such bound. */
@@ -891,9 +902,10 @@ can_load(const char *name)
 	    spool_can_load(name, is_core_full());
 }
 
-/* Sets scan.name to the next new file: 1; or 0: there is none yet. */
+/* Returns 1 if scan.name has the next new file, which is searched for if it is
+ * not known. */
 static int
-find_new_file(void)
+has_new_file(void)
 {
 	char *name = scan.name;
 
@@ -936,19 +948,19 @@ next_stub(void)
 	return t == NULL ? NULL : OWNER(struct stub, due, t);
 }
 
-/* Forgets a READY message, so that one of a poorer channel is loaded again: 1,
- * or 0 when there is none. */
+/* Forgets a READY message for the next one of the poorest channel: 0, or -1 if
+ * no channel has enough messages more. */
 static int
 forget_for_stub(void)
 {
 	const struct chan *c = poorest_channel();
 	struct message *m = c == NULL ? NULL : choose_leaver(c);
 
-	/* the exchange makes the channel with more messages no poorer one */
+	/* after the exchange the channel of m still has as many as c */
 	if (m == NULL || m->chan->msgs < c->msgs + 2)
-		return 0;
+		return -1;
 	forget_message(m);
-	return 1;
+	return 0;
 }
 
 /* Loads a message of new or old mail.  If core was full, the message leaves
@@ -964,7 +976,7 @@ load_next(int old)
 
 	if (old && (s = next_stub()) != NULL)
 		strcpy(name, s->name);
-	else if (!old && find_new_file())
+	else if (!old && has_new_file())
 		strcpy(name, scan.name);
 	else
 		return LOADED_NONE;
@@ -974,7 +986,7 @@ load_next(int old)
 		m = load_file(name, &opened);
 	else {		/* its stub is of an earlier file */
 		remove_stub(name, &past);
-		if (unasked == 0)
+		if (stubs_behind == 0)
 			free_requests();
 	}
 	if (opened && scan.files++ == 0)
@@ -997,11 +1009,12 @@ load_when_full(void)
 
 	scan.old = 0;
 	/* new files first, so that the scan goes on */
-	if (!find_new_file() && next_stub() == NULL)
+	if (!has_new_file() && next_stub() == NULL)
 		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
-	for (n = 0; is_core_full() && n < BATCH_FILES && forget_waiting(); n++)
-		;
+	for (n = 0; is_core_full() && n < BATCH_FILES; n++)
+		if (forget_waiting() < 0)
+			break;
 	if (!is_core_full())
 		return load_in_turn(&scan.old, load_next);
 	if (scan.beyond == BATCH_BEYOND)
@@ -1010,7 +1023,7 @@ load_when_full(void)
 		scan.beyond++;
 		return load_next(0);
 	}
-	if (forget_for_stub())
+	if (forget_for_stub() == 0)
 		return load_next(1);
 	scan.blocked = 1;
 	return LOADED_NONE;
