@@ -20,7 +20,7 @@
  *	   why  idle  cohorts  unused  ready  waiting  tries
  *	c  since the start: accepted  delivered  deferred  failed  DSNs
  *	   set aside
- *	e  forgotten  oldest
+ *	e  number of forgotten messages  age of the oldest
  *	m  message  age  size  flags  sender
  *	v  number  state  next  expires  tries  agent  what it waits for
  *	r  number  offset  reason
@@ -28,13 +28,13 @@
  *	h  "message" or "address"  what is held
  *	End:
  *
- * Fields are parted by tabs, times are seconds, "-" is never or none.  Vertices
- * are numbered in the order of message number, channel and host.  Flags is "h"
- * for a message that is held, "r" for one whose DSN is still to be sent.
- * Recipients of a vertex have r lines when their reasons are not all the same.
- * Of a destination, good and bad are reports, cohorts are hundredths, and ready
- * and waiting are vertices.  The states of a vertex, with the field "what it
- * waits for":
+ * Fields are separated by tabs, times are seconds, "-" is never or none.
+ * Vertices are numbered in the order of message number, channel and host.
+ * Flags is "h" for a message that is held, "r" for a message whose DSN is still
+ * to be sent.  Recipients of a vertex have r lines when their reasons are not
+ * all the same.  Of a destination, good and bad are numbers of reports, ready
+ * and waiting numbers of vertices, and cohorts are hundredths.  The states of a
+ * vertex, with the field "what it waits for":
  *
  *	retry		waits for its next try
  *	host		its host is dead
@@ -47,8 +47,8 @@
  *	frozen		by -F or -p
  *	command		no clause has a command for its address
  *
- * After a command on it, a vertex is "run" or "next", and the field begins with
- * "to be deleted" or "to be bounced".
+ * A vertex that is to be deleted or bounced is "run" or "next", and the field
+ * begins with "to be deleted" or "to be bounced".
  *
  * A dump is made by a child of the scheduler, whose memory has the queue as it
  * was at the fork: one consistent moment.  The child changes nothing.  It may
@@ -63,8 +63,8 @@
 #include "scheduler.h"
 #include <signal.h>
 
-#define READ_TIMEOUT	60	/* seconds that one write may take */
-#define BUSY_TIMEOUT	2	/* seconds, while no further dump may start */
+#define WRITE_TIMEOUT	60	/* seconds of one write, until the dump ends */
+#define BUSY_TIMEOUT	2	/* the same while no further dump may start */
 #define FULL		8000	/* bytes after which the text is written out;
 				 * a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
@@ -79,7 +79,7 @@ static struct text out;		/* text that is not written yet */
 /* The vertices of the dump: n pointers and n indices.  O(n log n) to sort, in
  * the child alone. */
 static struct {
-	const struct vertex **v;	/* those not DONE, in order by_number */
+	const struct vertex **v;	/* sorted by_number */
 	unsigned *by;		/* indices of v, in the order of sort_rows */
 	unsigned n;
 } rows;
@@ -97,11 +97,11 @@ on_sigcont(int sig)
 	is_busy = 1;
 }
 
-/* Writes the text out.  Without a reader the process of the dump ends. */
+/* Writes the text out, or ends the process if the client has gone. */
 static void
 write_out(void)
 {
-	alarm(is_busy ? BUSY_TIMEOUT : READ_TIMEOUT);
+	alarm(is_busy ? BUSY_TIMEOUT : WRITE_TIMEOUT);
 	if (fd_write(out_fd, out.s, out.len) < 0)
 		_exit(1);
 	out.len = 0;
@@ -145,19 +145,14 @@ emit_span(long s)
 	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
-/* Returns the number as text, or "-" if it is not known.  A text stays valid
- * for three more calls. */
-static const char *
-number_or_dash(int is_known, long n)
+/* Adds a tab and the number, or "-" if the number is not known. */
+static void
+emit_field(int is_known, long n)
 {
-	static char text[4][24];
-	static unsigned i;
-	char *s = text[i++ % 4];
-
-	if (!is_known)
-		return "-";
-	text_fmt(s, sizeof(text[0]), "%ld", n);
-	return s;
+	if (is_known)
+		emit("\t%ld", n);
+	else
+		emit("\t-");
 }
 
 static long
@@ -193,8 +188,7 @@ find_limit(const struct vertex *v)
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
-	/* the thread has its agents, and no turn for another one */
-	if (!t->open && t->turn.pos == 0 && t->nta > 0)
+	if (t->nta > 0 && !t->open && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->pending];
 }
@@ -227,7 +221,7 @@ get_wait(const struct vertex *v, struct wait *w)
 	} else if (why == WHY_NO_AGENT) {
 		cause = t->ring->trouble;
 	} else if (why == WHY_HOST && t->box != 0) {
-		w->state = "retry";	/* a mailbox is shown as no host */
+		w->state = "retry";	/* its host is "-", and not dead */
 	} else if (why == WHY_NONE) {
 		cause = find_limit(v);
 		if (cause != NULL)
@@ -362,9 +356,9 @@ static void
 emit_vertex(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
-	const char *host = v->thread->reason, *sep = " ";
-	char said[REASONS_MOST];
-	struct text why;
+	const char *sep = " ";
+	char line[REASONS_MOST];
+	struct text reasons;
 	unsigned k;
 
 	emit("%u:\t%-s\t%u;", i + 1, v->msg->name, v->left);
@@ -373,11 +367,11 @@ emit_vertex(unsigned i)
 			emit("%-s%u", sep, (unsigned)v->r[k].off);
 			sep = ",";
 		}
-	text_init(&why, said, sizeof(said));
-	reason_join(v, &why);
-	if (why.len == 0 && host != NULL)
-		text_add(&why, "%s", host);
-	emit("\t#%-s%-s", clean_text(said, 1), why.len > 0 ? " (" : "(");
+	text_init(&reasons, line, sizeof(line));
+	reason_join(v, &reasons);
+	if (reasons.len == 0 && v->thread->reason != NULL)
+		text_add(&reasons, "%s", v->thread->reason);
+	emit("\t#%-s%-s", clean_text(line, 1), reasons.len > 0 ? " (" : "(");
 	emit_state(v);
 	if (v->thread->ring->conf->v.expiry > 0) {
 		emit(", expires in ");
@@ -425,8 +419,8 @@ emit_vertices(void)
 
 /* ---- the report ------------------------------------------------------ */
 
-/* Writes the busy agents of the thread, a list for each column: processes,
- * seconds since the agent was heard, seconds since it was fed, jobs, states. */
+/* Writes five lists of the busy agents of the thread: P processes, HA seconds
+ * since the agent was heard, FA seconds since it was fed, OF jobs, S states. */
 static void
 emit_agents(const struct thread *t)
 {
@@ -482,7 +476,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 			oldest = v->msg->born;
 	}
 	emit("    ");
-	begin = out.len - 4;
+	begin = out.len - 4;	/* with these blanks */
 	text_add(&out, "%s/%s/%d", r->chan->name, t->host,
 	    r->conf->bound ? 2 : 0);
 	width = out.len - begin;
@@ -507,7 +501,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 
 /* Returns the clause that gave the ring its command, or NULL. */
 static const struct clause *
-clause_of(const struct ring *r)
+get_clause(const struct ring *r)
 {
 	const struct conf *f = r->conf;
 
@@ -520,7 +514,7 @@ by_thread(const void *a, const void *b)
 {
 	const struct thread *t = rows.v[*(const unsigned *)a]->thread;
 	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
-	const struct clause *c = clause_of(t->ring), *d = clause_of(u->ring);
+	const struct clause *c = get_clause(t->ring), *d = get_clause(u->ring);
 	int n;
 
 	if (t->ring == u->ring) {
@@ -535,7 +529,7 @@ by_thread(const void *a, const void *b)
 
 /* Returns the thread of rows.by[at], or NULL behind the last row. */
 static const struct thread *
-row_thread(unsigned at)
+get_row_thread(unsigned at)
 {
 	return at < rows.n ? rows.v[rows.by[at]]->thread : NULL;
 }
@@ -545,15 +539,15 @@ row_thread(unsigned at)
 static unsigned
 emit_ring(const struct ring *r, unsigned at)
 {
-	const struct clause *c = clause_of(r);
+	const struct clause *c = get_clause(r);
 	const char *text = c != NULL ? c->text : "*/*";
 	unsigned threads = 0, first = at, end;
 	const struct thread *t;
 
 	emit("%-s%-s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
 	    r->conf->bound ? 2 : 0);
-	for (; (t = row_thread(at)) != NULL && t->ring == r; at = end) {
-		for (end = at; row_thread(end) == t; )
+	for (; (t = get_row_thread(at)) != NULL && t->ring == r; at = end) {
+		for (end = at; get_row_thread(end) == t; )
 			end++;
 		emit_thread(t, at, end);
 		threads++;
@@ -575,7 +569,7 @@ emit_report(void)
 
 	sort_rows(by_thread);
 	while (at < rows.n)
-		at = emit_ring(row_thread(at)->ring, at);
+		at = emit_ring(get_row_thread(at)->ring, at);
 	for (r = q.rings; r != NULL; r = r->next)
 		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
@@ -665,9 +659,10 @@ emit_vertex_line(unsigned i)
 	struct wait w;
 
 	get_wait(v, &w);
-	emit("v\t%u\t%-s\t%ld\t%-s\t%u\t%d\t%-s\n", i + 1, w.state, w.next,
-	    number_or_dash(v->thread->ring->conf->v.expiry > 0 && !w.is_kept,
-	    seconds_to_expiry(v)), (unsigned)v->tries,
+	emit("v\t%u\t%-s\t%ld", i + 1, w.state, w.next);
+	emit_field(v->thread->ring->conf->v.expiry > 0 && !w.is_kept,
+	    seconds_to_expiry(v));
+	emit("\t%u\t%d\t%-s\n", (unsigned)v->tries,
 	    v->state == V_FED ? v->ta->pid : 0, clean_text(w.cause, 0));
 }
 
@@ -677,15 +672,16 @@ emit_reasons(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
 	const struct rcpt *r, *end = v->r + v->nr, *first = NULL;
-	int differ = 0;
+	int has_several = 0;
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
 			if (first == NULL)
 				first = r;
-			differ |= r->why != first->why;
+			if (r->why != first->why)
+				has_several = 1;
 		}
-	for (r = v->r; r < end && differ; r++)
+	for (r = v->r; r < end && has_several; r++)
 		if (r->state == RC_PENDING && r->why != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
 			    clean_text(r->why, 1));
@@ -696,8 +692,8 @@ emit_reasons(unsigned i)
 static void
 emit_dest(const struct thread *t)
 {
-	static const struct feedback any;
-	const struct feedback *f = t->fb != NULL ? t->fb : &any;
+	static const struct feedback no_limits;
+	const struct feedback *f = t->fb != NULL ? t->fb : &no_limits;
 	long window = t->fb != NULL ? fb_agents_left(t, 0) : t->window;
 	double until = 0;	/* mono; end of the dead time */
 	const char *why = t->reason;
@@ -712,14 +708,15 @@ emit_dest(const struct thread *t)
 	if (f->rate.n > 0)
 		text_fmt(rate, sizeof(rate), "%ld/%lds", f->rate.n,
 		    f->rate.per);
-	emit("d\t%s\t%s\t%ld\t%ld\t%u\t%lu\t%lu\t%-s\t%-s\t%-s\t%u\t%ld\t%ld\t"
-	    "%-s\t%-s\t%u\n", t->chan->name, t->host, window, f->limit, t->nta,
-	    t->ngood, t->nbad, number_or_dash(until > 0, seconds_until(until)),
-	    rate, until > 0 && why != NULL ? clean_text(why, 1) : "", t->nidle,
-	    (long)(t->cohorts * 100), -seconds_until(t->used),
-	    number_or_dash(t->ring != NULL, (long)th_nready(t)),
-	    number_or_dash(t->ring != NULL, (long)t->wait.n),
-	    (unsigned)t->tries);
+	emit("d\t%s\t%s\t%ld\t%ld\t%u\t%lu\t%lu", t->chan->name, t->host,
+	    window, f->limit, t->nta, t->ngood, t->nbad);
+	emit_field(until > 0, seconds_until(until));
+	emit("\t%-s\t%-s\t%u\t%ld\t%ld", rate, until > 0 && why != NULL ?
+	    clean_text(why, 1) : "", t->nidle, (long)(t->cohorts * 100),
+	    -seconds_until(t->used));
+	emit_field(t->ring != NULL, (long)th_nready(t));
+	emit_field(t->ring != NULL, (long)t->wait.n);
+	emit("\t%u\n", (unsigned)t->tries);
 }
 
 /* Writes the c line, and a line for each hold. */
@@ -788,7 +785,7 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	signal(SIGCONT, on_sigcont);	/* some systems then reset it: enough */
+	signal(SIGCONT, on_sigcont);	/* needed for the first signal only */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;		/* escapes for %s of emit */

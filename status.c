@@ -30,9 +30,9 @@
  *	bounce	the jobs expire now
  *
  * A command names a message, or addresses by a pattern for channel/host.
- * flush and release take "all", too.  A flush does nothing to a job that an
- * agent has; the others wait for its report.  delete and bounce write to disk:
- * beyond 100 jobs, queue.c does the rest in several passes.  Each command
+ * flush and release take "all", too.  A job that an agent has is not flushed;
+ * hold, delete and bounce affect it after the agent's report.  delete and
+ * bounce write to disk: after 100 jobs, later passes do the rest.  Each command
  * gets one line as its answer, which begins with "ok" or "no", and one line in
  * the log, with the owner of the answer pipe.  Who gave the command is not
  * known: whoever may write to the pipe for commands may name any answer pipe.
@@ -54,10 +54,10 @@
 #include <arpa/inet.h>
 #endif
 
-#define PORT		174	/* where ZMailer's mailq asks */
+#define PORT		174	/* the port of ZMailer's mailq */
 #define DUMPS		5	/* dumps for all users at one time */
-#define PLACES		(DUMPS + 1)	/* the last one is for root and the
-					 * scheduler's own user */
+#define PLACES		(DUMPS + 1)	/* dumps for root and the scheduler's
+					 * own user */
 #define RETRY_PAUSE	1	/* seconds between tries to open pipes and port,
 				 * and between signals to slow dumps */
 #define REQUEST_MOST	2100	/* bytes in a request */
@@ -69,8 +69,8 @@
 #define CANCELS_AT_ONCE	100	/* jobs that a command ends and syncs before its
 				 * answer; more would delay mail */
 
-/* A pipe for requests.  The scheduler also has it open for writing, so that a
- * read never finds its end. */
+/* A pipe for requests.  The scheduler also opens it for writing, so that read
+ * never returns 0 when clients close the pipe. */
 struct inlet {
 	char	*path;			/* PATH_MAX_ bytes */
 	int	in, writer;		/* descriptors, -1: closed */
@@ -85,7 +85,7 @@ static struct inlet commands = { paths[1], -1, -1, parts[1], 0, 0 };
 static int port_fd = -1;		/* the listening socket, or -1 */
 
 static struct {
-	struct port at;			/* where port_fd listens */
+	struct port at;			/* the port of port_fd */
 	double	retry_at;		/* mono; the end of RETRY_PAUSE */
 	int	accept_failed;		/* 1: the port is not watched until
 					 * retry_at */
@@ -107,13 +107,13 @@ static struct {
  */
 struct operation {
 	const struct verb *verb;
-	const char *what;	/* the target as written */
-	struct message *msg;	/* a target, or NULL */
-	char	**patterns;	/* for the addresses of a target, or NULL */
+	const char *what;	/* the target as text */
+	struct message *msg;	/* the message, or NULL */
+	char	**patterns;	/* patterns for the addresses, or NULL */
 	struct text *answer;
 	unsigned n[OUTCOMES];	/* vertices of each outcome; release: holds */
-	long	nfiles;		/* files of forgotten mail to read, -1: memory
-				 * is missing to read them */
+	long	nfiles;		/* files of forgotten mail to read; -1: none,
+				 * for lack of memory */
 };
 
 struct verb {
@@ -266,15 +266,15 @@ update_holds(void)
 	struct thread *t;
 	struct hlink *l = NULL;
 	struct message *m;
-	unsigned ended = 0;
+	unsigned nended = 0;	/* threads that are not held any more */
 
 	for (t = q.all; t != NULL; t = t->next)
-		ended += th_update_hold(t);
+		nended += th_update_hold(t);
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
 		if (m->held && held_get(0, m->name) == NULL)
 			q_hold_message(m, 0);
-		else if (ended > 0)
+		else if (nended > 0)
 			q_run_timer(m);
 	}
 }
@@ -287,14 +287,14 @@ answer_write_error(struct operation *op)
 	    opt.postoffice, strerror(errno));
 }
 
-/* Writes the hold to disk, before any job is held (held.c). */
+/* Holds the target.  The hold is written to disk before any job is held. */
 static void
 do_hold(struct operation *op)
 {
-	int address = op->patterns != NULL;
-	int is_held = held_get(address, op->what) != NULL;
+	int is_address = op->patterns != NULL;
+	int was_held = held_get(is_address, op->what) != NULL;
 
-	if (held_set(address, op->what, 1) < 0) {
+	if (held_set(is_address, op->what, 1) < 0) {
 		answer_write_error(op);
 		return;
 	}
@@ -304,14 +304,14 @@ do_hold(struct operation *op)
 		update_holds();
 	visit_vertices(op, count_held);
 	text_add(op->answer, "ok %s is %sheld, %u job%s", op->what,
-	    is_held ? "already " : "", op->n[OUT_DONE],
+	    was_held ? "already " : "", op->n[OUT_DONE],
 	    plural_ending(op->n[OUT_DONE]));
 	if (op->n[OUT_REPORT] > 0)
 		text_add(op->answer, " and %u when their agents have reported",
 		    op->n[OUT_REPORT]);
 }
 
-/* Releases holds.  If the disk fails, former ones stay released. */
+/* Releases holds.  If the disk fails, those released before stay released. */
 static void
 do_release(struct operation *op)
 {
@@ -407,7 +407,7 @@ parse_target(struct operation *op)
 	}
 	if (strcmp(op->what, "all") == 0 && op->verb->takes_all)
 		return 0;
-	if (strlen(op->what) >= WORD_MAX_) {	/* held.c cannot read it back */
+	if (strlen(op->what) >= WORD_MAX_) {	/* too long for a hold */
 		text_add(op->answer, "no that pattern is too long");
 		return -1;
 	}
@@ -519,7 +519,7 @@ answer_query(int fd, long uid)
 	const char *answer = NULL;
 
 	if (place < 0) {
-		answer = "busy others are being answered, ask again\n";
+		answer = "busy others are being answered, ask again later\n";
 	} else if (start_dump(place, fd) < 0) {
 		answer = "busy a process for the dump cannot be started\n";
 		if (can_log_request())
@@ -547,8 +547,8 @@ status_reap(long pid, int status)
 
 /* ---- the port -------------------------------------------------------- */
 
-/* Opens the port.  Returns 0, also without the right to do so, which no later
- * try would have; -1 if the port has to be tried again. */
+/* Opens the port.  Returns -1 if a later try may succeed, or 0 if the port is
+ * open, not wanted, or not permitted. */
 static int
 open_port(void)
 {
@@ -689,7 +689,7 @@ open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 	return -1;
 }
 
-/* Logs an error, unless the last try has. */
+/* Logs the error of an open, unless the last open_missing has logged one. */
 static void
 log_open_error(const struct inlet *d)
 {
@@ -844,7 +844,7 @@ read_inlet(struct inlet *d)
 	}
 }
 
-/* ---- the loop's verbs ------------------------------------------------ */
+/* ---- for the loop ---------------------------------------------------- */
 
 double
 status_prep(fd_set *in, int *max)
