@@ -65,6 +65,7 @@ const struct keyword cf_keywords[] = {
 	/* agents: jobs, life, priority, user and group */
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, "0" },
 	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, "0" },
+	{ "maxrcpts", T_NUMBER, AT(maxrcpts), 0, PORTION_MOST, "0" },
 	{ "maxage", T_SPAN, AT(maxage), 0, SPAN_MOST, "0" },
 	{ "maxjobs", T_NUMBER, AT(maxjobs), 0, 1000000L, "0" },
 	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, "5" },

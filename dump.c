@@ -270,7 +270,9 @@ by_number(const void *a, const void *b)
 	c = strcmp(v->msg->name, w->msg->name);
 	if (c == 0)
 		c = strcmp(channel_of(v), channel_of(w));
-	return c != 0 ? c : strcmp(host_of(v), host_of(w));
+	if (c == 0)
+		c = strcmp(host_of(v), host_of(w));
+	return c != 0 ? c : v->r->off < w->r->off ? -1 : 1;
 }
 
 /* Returns the word of a vertex by which by_word compares.  A variable, as qsort

@@ -173,6 +173,33 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
+/* The array stays with the new vertex, so the cost is O(most).  Of the
+ * recipients that a job counts as READY each vertex keeps its own. */
+struct vertex *
+msg_split_vertex(struct vertex *v, unsigned most)
+{
+	struct rcpt *r = mem_get(most * sizeof(*r));
+	struct vertex *rest = r == NULL ? NULL : mem_get(sizeof(*rest));
+
+	if (rest == NULL) {
+		free(r);
+		return NULL;
+	}
+	v->portion = 1;
+	*rest = *v;
+	rest->nr = rest->left = v->nr - most;
+	rest->counted -= v->counted < most ? v->counted : most;
+	rest->offered = 0;
+	rest->ta = NULL;
+	memcpy(r, v->r + rest->nr, most * sizeof(*r));
+	v->r = r;
+	v->nr = v->left = most;
+	v->counted -= rest->counted;
+	INSERT(v->msg->vertices, rest, v, other, before);
+	v->msg->left++;
+	return rest;
+}
+
 /* Adds more to the number of recipients of the vertex, and to those of the
  * message and of core unless the vertex is of the channel dsn. */
 static void

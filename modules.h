@@ -149,6 +149,10 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
+/* Leaves the vertex, which has no finished recipient, its last recipients, at
+ * most that many.  Returns the new vertex of the others, on no list, or NULL
+ * without memory. */
+struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Makes a vertex that is on no list DONE. */
 void	msg_end_vertex(struct vertex *);
 /* Frees a vertex that is on no list. */

@@ -39,7 +39,7 @@
  * to its parent, and its own children become children of that parent.
  *
  * The seed counts in batches of recipients for one host.  A vertex is such a
- * batch, but of any size; therefore work is counted in recipients here.
+ * batch, but of any size up to maxrcpts; so work is counted in recipients here.
  *
  * Places are numbers.  That of a message is m->loaded.  A job of retries, or of
  * a host that has died since, gets a new number: old mail could keep new mail
@@ -120,15 +120,8 @@ list_append(struct list *l, struct vertex *v)
 static void
 list_insert(struct list *l, struct vertex *v, struct vertex *at)
 {
+	INSERT(l->head, v, at, next, prev);
 	l->n++;
-	if (at == l->head) {
-		PREPEND(l->head, v, next, prev);
-		return;
-	}
-	v->next = at;
-	v->prev = at->prev;
-	at->prev->next = v;
-	at->prev = v;
 }
 
 void

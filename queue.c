@@ -8,8 +8,8 @@
  *	all done	vertex dsn/failure, ok	-> both files are removed
  *
  * A message is split into vertices, one for each channel and host; thread.c
- * decides when a vertex goes to an agent.  This module creates and ends
- * messages, vertices and recipients.
+ * decides when a vertex goes to an agent, and divides it then with maxrcpts.
+ * This module creates and ends messages, vertices and recipients.
  *
  * Reports.  A report says that a recipient is finished (delivered or failed) or
  * deferred.  "deferred" and "retryat" concern the address: the vertex waits by
@@ -41,10 +41,11 @@
  *
  * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
  * reporttimes the scheduler writes into the control file what the agent needs:
- * a line for each vertex, with the number of warnings that are due by now, the
- * time at which it expires and the reasons of its recipients (ctlfile.c).  The
- * agent decides who gets a warning, and then sets the delay fields of all these
- * recipients to that number; a message that is loaded starts with them.
+ * a line for each channel and host, with the number of warnings that are due by
+ * now, the time at which it expires and the reasons of its recipients
+ * (ctlfile.c).  The agent decides who gets a warning, and then sets the delay
+ * fields of all these recipients to that number; a message that is loaded
+ * starts with them.
  *
  * Expiry.  A message has one timer, for the earliest time at which a vertex of
  * it can expire, or a warning is due.  By this timer a message that
@@ -493,42 +494,55 @@ q_next_warning(const struct message *m)
 	    (double)m->born + next;
 }
 
+/* Returns the next portion of the message at the host of this one, or NULL. */
+static struct vertex *
+next_portion(const struct vertex *v)
+{
+	struct vertex *o = v->portion ? msg_next_vertex(v) : NULL;
+
+	while (o != NULL && o->state == V_DONE)
+		o = msg_next_vertex(o);
+	return o != NULL && o->thread->chan == v->thread->chan &&
+	    strcmp(o->thread->host, v->thread->host) == 0 ? o : NULL;
+}
+
 /* Adds the reason, or that of the host, of the first recipient and of each one
  * whose reason differs from that of the recipient before, as far as there is
- * room.  Returns the first recipient, or NULL. */
+ * room; those of later portions at the host, too.  Returns the first recipient,
+ * or NULL. */
 static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
-	const struct thread *host = v->thread;
 	const struct rcpt *r, *first = NULL, *last = NULL;
 
-	for (r = v->r; r < v->r + v->nr; r++) {
-		if (r->state != RC_PENDING ||
-		    (last != NULL && last->why == r->why))
-			continue;
-		if (last == NULL)
-			first = r;
-		else
-			text_add(t, "\1%lu ", (unsigned long)r->off);
-		last = r;
-		if (t->len + REASON_MOST + 20 > t->size)
-			break;
-		text_add(t, "%s", r->why != NULL ? r->why :
-		    host->tries > 0 && host->reason != NULL ? host->reason :
-		    "");
-	}
+	for (; v != NULL; v = next_portion(v))
+		for (r = v->r; r < v->r + v->nr; r++) {
+			if (r->state != RC_PENDING ||
+			    (last != NULL && last->why == r->why))
+				continue;
+			if (last == NULL)
+				first = r;
+			else
+				text_add(t, "\1%lu ", (unsigned long)r->off);
+			last = r;
+			if (t->len + REASON_MOST + 20 > t->size)
+				return first;
+			text_add(t, "%s", r->why != NULL ? r->why :
+			    v->thread->tries > 0 && v->thread->reason != NULL ?
+			    v->thread->reason : "");
+		}
 	return first;
 }
 
-/* Writes the lines for warnings that are due (ctlfile.c): 0, or -1 when the
- * disk cannot be written. */
+/* Writes the lines for warnings that are due (ctlfile.c), one for all portions
+ * at a host: 0, or -1 when the disk cannot be written. */
 static int
 write_delay_lines(struct message *m)
 {
 	long age = msg_age(m), born = now.wall - age;
 	const struct setting *s;
 	const struct rcpt *r;
-	struct vertex *v;
+	struct vertex *v, *w;
 	struct text f, t;
 	char fields[60], why[3000];
 	int times;
@@ -550,7 +564,8 @@ write_delay_lines(struct message *m)
 		if (r != NULL && ctl_append_diag(m->name, r->off, fields, "",
 		    why, 0) < 0)
 			return -1;
-		v->warned = times;
+		for (w = v; w != NULL; w = next_portion(w))
+			w->warned = times;
 	}
 	return 0;
 }
@@ -708,11 +723,11 @@ reported_rcpt(const struct ta *ta, unsigned long num, unsigned long off,
     struct vertex **job)
 {
 	struct vertex *v = ta->jobs.head;
-	struct rcpt *r;
+	struct rcpt *r = NULL;
 
-	while (v != NULL && v->msg->link.hash != num)
+	while (v != NULL && (v->msg->link.hash != num ||
+	    (r = msg_find_rcpt(v, off)) == NULL))
 		v = v->next;
-	r = v == NULL ? NULL : msg_find_rcpt(v, off);
 	*job = v;
 	return r != NULL && r->state == RC_PENDING ? r : NULL;
 }
@@ -925,7 +940,8 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 /* ---- the end of a job ------------------------------------------------ */
 
 /* Finishes a recipient without a report if its tag on disk says so.  A lock
- * that one of our agents still holds is stale, since no agent has this job. */
+ * that one of our agents still holds is stale, since no agent has this job; or
+ * an agent that was not told which recipients its job has may work on it. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {
@@ -941,7 +957,8 @@ apply_tag(struct vertex *v, struct rcpt *r)
 	if (was == '+' && wants_success(name, r->off))
 		note_dsn_due(v->msg);	/* its line may be there, too */
 	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
-		if (ta->pid == (int)pid)
+		if (ta->pid == (int)pid && (!v->portion || ta->portions ||
+		    v->msg->nfed == 0))
 			ctl_set_tag(name, r->off, ' ');
 }
 

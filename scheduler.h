@@ -68,6 +68,8 @@ struct setting {
 	long	overfeed;	/* jobs fed ahead of the job in work */
 	long	backlog;	/* jobs of each busy agent of a host before the
 				 * host gets another agent */
+	long	maxrcpts;	/* recipients in a job, at most PORTION_MOST;
+				 * 0: all of the message at the host */
 	long	maxage, maxjobs;	/* seconds and jobs after which an
 				 * agent ends; 0: never */
 	long	order;		/* enum order */
@@ -176,10 +178,17 @@ struct rcpt {
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
 #define REASONS_MOST	1000	/* bytes of several reasons in one line */
 
+#define PORTION_MOST	100	/* recipients that a job line can name, and that
+				 * an SMTP server has to take in a
+				 * transaction */
+
 /*
  * vertex: the recipients of one message with the same channel and host that
- * were pending when the message was loaded; the unit that an agent is fed.  A
- * message has one vertex for a thread.  The sweep frees it when it is DONE.  A
+ * were pending when the message was loaded; the unit that an agent is fed.
+ * With maxrcpts it is split when an agent gets it, if the agent can be given a
+ * part of them: the agent gets a portion, and the others are a vertex of their
+ * own from then on, a portion, too.  The portions of a message stand in the
+ * order of their offsets.  The sweep frees a vertex when it is DONE.  A
  * change of state is O(1), except for the heaps of its thread, job and message.
  *
  *	NEW -> WAIT | READY
@@ -238,6 +247,8 @@ struct vertex {
 				 * report; HELD: in a later pass */
 	unsigned host : 3;	/* HOST_ bits of this run */
 	unsigned offered : 1;	/* READY: it is on the list of its job */
+	unsigned portion : 1;	/* other vertices have recipients of the message
+				 * at this host, or had some */
 };
 
 /* What becomes of the files of a message at its end.  From END_DROP on, no mail
@@ -442,6 +453,7 @@ struct ring {
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char done;	/* 1: it is fed no more in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
+	unsigned char portions;	/* 1: the last agent that started takes them */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
@@ -560,6 +572,8 @@ struct ta {
 	unsigned char ending;	/* 1: nending counts it */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
 	unsigned char overlong;	/* 1: the rest of its line is ignored */
+	unsigned char portions;	/* 1: a job line may name recipients; before its
+				 * first #hungry: this is expected */
 	double	born;		/* mono; its start */
 	double	heard;		/* mono; its last sign of life */
 	double	fed;		/* mono; when it was last sent a job; -1:

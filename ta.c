@@ -7,14 +7,16 @@
  *	agent		scheduler
  *	#hungry				I am up, or: the oldest job is over
  *			NAME\tHOST	a job: this message for this host
+ *			NAME\tHOST\t88,140	for these recipients there
  *	123/456\tNOTARY\tSTATUS TEXT	report on the recipient at offset 456
  *			#idle		there is no job now
  *			(empty line)	exit
  *
  * A job covers all recipients of a message with the agent's channel and that
- * host.  Jobs are fed ahead by overfeed, topped up when half of them are
- * done, and answered in order.  A line outside the protocol, on standard error
- * too, is logged and changes nothing.
+ * host, or those at the offsets that its line has: only an agent whose first
+ * line was "#hungry offsets" gets such lines.  Jobs are fed ahead by overfeed,
+ * topped up when half of them are done, and answered in order.  A line outside
+ * the protocol, on standard error too, is logged and changes nothing.
  *
  * order.c and thread.c choose the vertex of a ring that is next.  The vertex
  * gets the first of these agents that exists (seed: Finch):
@@ -92,8 +94,10 @@
 				 * what kills agents */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
-#define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes of a job */
-#define OUT_MOST	4096	/* bytes that it has not read yet */
+#define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4 + 9 * PORTION_MOST)
+				/* bytes of a job; less than 2048, which every
+				 * system can read as a line */
+#define OUT_MOST	5000	/* bytes that it has not read yet */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READ_MOST	16384	/* bytes read at once */
 #define READS		4	/* how often they are read in one pass */
@@ -254,6 +258,7 @@ add_agent(struct ta *ta, struct ring *r)
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
 	ta->fed = -1;		/* the clock begins at 0 */
+	ta->portions = r->portions;
 	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
 	count_agents(r, 1, 0, 0);
@@ -461,16 +466,27 @@ send_line(struct ta *ta, const char *line)
 
 /* ---- feeding --------------------------------------------------------- */
 
-/* Sends the job line of the vertex. */
+/* Sends the job line of the vertex.  Recipients that the line has no room to
+ * name, as there was no memory to split the vertex, will have no report. */
 static void
 send_job(struct ta *ta, const struct vertex *v)
 {
-	int named = ta->ring->conf->bound != CMD_AS_WORD;
+	int portion = v->portion && ta->portions;
+	const struct rcpt *r, *end = v->r + (portion ? v->nr : 0);
 	char line[JOB_MOST], note[80];
 	const char *name = v->msg->name;
+	struct text t;
+	unsigned n = 0;
 
-	text_fmt(line, sizeof(line), "%s%s%s\n", name, named ? "\t" : "",
-	    named ? ta->thread->host : "");
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%s", name);
+	if (portion || ta->ring->conf->bound != CMD_AS_WORD)
+		text_add(&t, "\t%s", ta->thread->host);
+	for (r = v->r; r < end && n < PORTION_MOST; r++)
+		if (r->state == RC_PENDING)
+			text_add(&t, "%c%u", n++ == 0 ? '\t' : ',',
+			    (unsigned)r->off);
+	text_add(&t, "\n");
 	if (v->msg->verbose) {
 		text_fmt(note, sizeof(note), "scheduler feeds it to agent %d",
 		    ta->pid);
@@ -689,12 +705,15 @@ send_first(struct ta *ta)
 		send_job(ta, v);
 }
 
-/* Acts on "#hungry". */
+/* Acts on "#hungry", with these words behind it. */
 static void
-end_oldest_job(struct ta *ta)
+end_oldest_job(struct ta *ta, const char *words)
 {
-	if (!ta->started)
+	if (!ta->started) {
+		ta->portions = ta->ring->portions =
+		    strcmp(words, " offsets") == 0;
 		th_agent_started(ta);
+	}
 	ta->step[0] = '\0';
 	clear_words(ta);
 	if (ta->state == TA_STARTING) {
@@ -752,7 +771,7 @@ parse_line(struct ta *ta, char *line)
 {
 	log_debug("from pid=%d %s", ta->pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
-		end_oldest_job(ta);
+		end_oldest_job(ta, line + 7);
 	else if (strncmp(line, "#resync", 7) == 0)
 		note_noise(ta, "found nothing to do in: ", line + 7);
 	else if (strncmp(line, "#step ", 6) == 0)

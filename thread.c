@@ -27,6 +27,14 @@
  * forgotten when it has had no mail for the time that its clause sets, or when
  * the list has more than 1000.
  *
+ * With maxrcpts a vertex is divided when an agent gets it that has said that it
+ * can be given a part of the recipients; what is left stays READY:
+ *
+ *	maxrcpts=20		a list with 50 recipients: READY 50
+ *	agent 1 starts		FED 50: nothing is known of agents of the ring
+ *	"#hungry offsets"	FED 20, READY 30
+ *	agent 2 starts		FED 20, FED 20, READY 10
+ *
  * The host "-" is this machine.  It is no destination; each of its mailboxes is
  * one, whatever the clauses say.  A message with one recipient there goes to
  * the thread of that mailbox, which has one agent at a time and is dead while
@@ -685,6 +693,25 @@ th_detach_agent(struct ta *ta)
 		t->soonest = NOW + 1;
 }
 
+/* Leaves the vertex as many recipients as a job may have, and makes the others
+ * READY.  A portion is never larger than a job line, whatever a later
+ * configuration says. */
+static void
+split_vertex(struct vertex *v)
+{
+	unsigned most = v->thread->ring->conf->v.maxrcpts;
+	struct vertex *rest;
+
+	if (most == 0 && v->portion)
+		most = PORTION_MOST;
+	if (most == 0 || v->nr <= most || v->left < v->nr || v->msg->held ||
+	    v->cancel != CANCEL_NONE ||
+	    (rest = msg_split_vertex(v, most)) == NULL)
+		return;
+	rest->state = V_READY;
+	order_enqueue(v->thread, rest);
+}
+
 void
 th_agent_started(struct ta *ta)
 {
@@ -692,6 +719,8 @@ th_agent_started(struct ta *ta)
 
 	ta->started = 1;
 	t->nstart--;
+	if (ta->portions && ta->jobs.head != NULL)
+		split_vertex(ta->jobs.head);
 	if (t->fb->rate.n > 0)	/* the first delivery begins now */
 		t->slot = now.mono;
 	th_update(t);
@@ -712,6 +741,8 @@ th_feed(struct ta *ta, struct vertex *v)
 
 	if (!ta->working)
 		attach_agent(ta, t);
+	if (ta->portions)
+		split_vertex(v);
 	order_dequeue(v, 1);
 	order_count_agents(v->msg, 1);
 	v->state = V_FED;

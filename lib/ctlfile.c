@@ -45,7 +45,7 @@
  *
  * The delay field of a recipient is the number of warnings that its sender got
  * or did not want: decimal digits, or blanks for 0.  For the next warning the
- * scheduler writes one line about all recipients of a vertex.  The line has the
+ * scheduler writes one line about all recipients at a host.  The line has the
  * reason of the first recipient; before each other reason is the offset of the
  * first recipient that has it:
  *

@@ -247,16 +247,21 @@ int	line_next(struct lines *);
 
 /*
  * A list is linked through two members of its objects; prv of the first is the
- * last.  PREPEND makes o the first, APPEND the last; REMOVE unlinks o.
+ * last.  PREPEND makes o the first, APPEND the last; INSERT puts o before at,
+ * which is NULL if the list is empty; REMOVE unlinks o.
  */
-#define PREPEND(first, o, nxt, prv) \
+#define INSERT(first, o, at, nxt, prv) \
 	do { \
-		(o)->nxt = (first); \
-		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
-		if ((first) != NULL) \
-			(first)->prv = (o); \
-		(first) = (o); \
+		(o)->nxt = (at); \
+		(o)->prv = (o)->nxt == NULL ? (o) : (o)->nxt->prv; \
+		if ((o)->nxt == (first)) \
+			(first) = (o); \
+		else \
+			(o)->prv->nxt = (o); \
+		if ((o)->nxt != NULL) \
+			(o)->nxt->prv = (o); \
 	} while (0)
+#define PREPEND(first, o, nxt, prv) INSERT(first, o, first, nxt, prv)
 #define APPEND(first, o, nxt, prv) \
 	do { \
 		(o)->nxt = NULL; \

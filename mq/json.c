@@ -77,7 +77,7 @@ put_users(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
 		fputs("null", stdout);
 		return;
 	}
-	v = mq_rcpts_find(r, j->dest, &n);
+	v = mq_rcpts_find(r, j, &n);
 	for (i = 0; i < n; i++)
 		if (*v[i].reason != '\0')
 			all = NULL;

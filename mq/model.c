@@ -236,6 +236,7 @@ mq_job_init(struct mq_job *j)
 	j->reason = j->what = "";
 	j->next = j->tries = MQ_UNKNOWN;
 	j->expires = MQ_NEVER;
+	j->high = UINT_MAX;
 }
 
 struct mq_job *

@@ -73,8 +73,9 @@ struct mq_dest {
 };
 
 /*
- * mq_job: all recipients of a message with one channel and host; a vertex line
- * of the dump.  There may be a million, so each member is needed for each job.
+ * mq_job: all recipients of a message with one channel and host, or a portion
+ * of them (maxrcpts); a vertex line of the dump.  There may be a million, so
+ * each member is needed for each job.
  */
 #define MQ_UNKNOWN	(-1)	/* a number that is not known */
 #define MQ_NEVER	INT_MIN	/* expires: never, or not known */
@@ -87,6 +88,7 @@ struct mq_job {
 	unsigned msg;		/* index of its message */
 	unsigned next_job;	/* index + 1 of the message's next; 0: none */
 	unsigned nrcpt;
+	unsigned low, high;	/* offsets between which its recipients are */
 	int	next;		/* seconds until the next try */
 	int	expires;	/* seconds; negative: overdue */
 	int	tries;
@@ -435,7 +437,7 @@ struct mq_view {
 
 struct mq_rcpt {
 	const struct mq_dest *dest;
-	unsigned pos;		/* index in the file */
+	unsigned off;		/* of its line in the control file */
 	const char *reason;	/* "": the job's reason, or none */
 	char	*user;
 };
@@ -455,8 +457,8 @@ struct diags;	/* of lib/origin.h */
 int	mq_open_diags(struct diags *, const char *po, const char *name);
 void	mq_read_rcpts(struct mq_rcpts *, struct mq_queue *,
 	    const struct mq_msg *, const struct mq_view *);
-/* Returns the first of the n recipients with this destination. */
-struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_dest *,
+/* Returns the first of the n recipients of this job. */
+struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_job *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
 

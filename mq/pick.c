@@ -252,7 +252,7 @@ hide_jobs_of_others(const struct mq_pick *p, struct mq_queue *q,
 		j = &q->jobs[i - 1];
 		if (j->hidden)
 			continue;
-		v = mq_rcpts_find(&w->r, j->dest, &n);
+		v = mq_rcpts_find(&w->r, j, &n);
 		for (hits = 0; n > 0; n--, v++)
 			hits += (unsigned)rcpt_passes(p, v);
 		if (hits == 0 && p->to != NULL)

@@ -369,7 +369,7 @@ read_vertex(struct reader *r)
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	struct mq_job *j;
-	long qid = read_number(r, ":"), n;
+	long qid = read_number(r, ":"), n, off;
 
 	if (qid < 0 || read_text(r, "\t") < 0 || read_field(r, "\t") < 0)
 		return -1;
@@ -388,9 +388,16 @@ read_vertex(struct reader *r)
 	if ((unsigned long)n > RCPT_MOST)
 		return fail(r, "so many recipients cannot be%s", "");
 	j->nrcpt = (unsigned)n;
-	for (; n > 0; n--)	/* the offsets of the recipients */
-		if (read_number(r, n > 1 ? "," : "\t\n") < 0)
+	j->low = UINT_MAX;
+	for (j->high = 0; n > 0; n--) {	/* the offsets of the recipients */
+		off = read_number(r, n > 1 ? "," : "\t\n");
+		if (off < 0)
 			return -1;
+		if ((unsigned)off < j->low)
+			j->low = (unsigned)off;
+		if ((unsigned)off > j->high)
+			j->high = (unsigned)off;
+	}
 	return read_reason(r, j);
 }
 

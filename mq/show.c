@@ -185,12 +185,12 @@ mq_put_job(const struct mq_queue *q, const struct mq_job *j, const char *po)
 }
 
 static void
-put_users(const struct mq_rcpts *r, const struct mq_dest *d)
+put_users(const struct mq_rcpts *r, const struct mq_job *j)
 {
 	const struct mq_rcpt *v;
 	unsigned n;
 
-	for (v = mq_rcpts_find(r, d, &n); n > 0; n--, v++)
+	for (v = mq_rcpts_find(r, j, &n); n > 0; n--, v++)
 		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
 }
 
@@ -281,7 +281,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 			if (mq_is_hidden(&q->jobs[i - 1]))
 				continue;
 			mq_put_job(q, &q->jobs[i - 1], view->postoffice);
-			put_users(&r, q->jobs[i - 1].dest);
+			put_users(&r, &q->jobs[i - 1]);
 		}
 		if (r.why != NULL)
 			printf("\trecipients cannot be shown: %s\n", r.why);

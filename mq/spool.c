@@ -263,12 +263,12 @@ by_dest(const void *a, const void *b)
 
 	if (x->dest != y->dest)
 		return x->dest->id < y->dest->id ? -1 : 1;
-	return x->pos < y->pos ? -1 : x->pos > y->pos;
+	return x->off < y->off ? -1 : x->off > y->off;
 }
 
 /* Adds a recipient: 0, or -1 without memory. */
 static int
-add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
+add_user(struct mq_rcpts *r, const struct mq_dest *d, const struct ctl *c,
     const char *reason)
 {
 	struct mq_rcpt *v;
@@ -278,9 +278,9 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
 		return -1;
 	v = &r->v[r->n];
 	v->dest = d;
-	v->pos = r->n;
+	v->off = (unsigned)c->l.off;
 	v->reason = reason;
-	v->user = mem_dup(user);
+	v->user = mem_dup(c->user);
 	if (v->user == NULL)
 		return -1;
 	r->n++;
@@ -311,7 +311,7 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 			continue;
 		d = mq_dest_get(q, c.channel, c.host);
 		if (d == NULL || r->n == RCPTS_MOST ||
-		    add_user(r, d, c.user, mq_why_find(q, m, c.l.off)) < 0) {
+		    add_user(r, d, &c, mq_why_find(q, m, c.l.off)) < 0) {
 			r->more = 1;
 			break;
 		}
@@ -325,8 +325,9 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 }
 
 struct mq_rcpt *
-mq_rcpts_find(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
+mq_rcpts_find(const struct mq_rcpts *r, const struct mq_job *j, unsigned *n)
 {
+	const struct mq_dest *d = j->dest;
 	unsigned lo = 0, hi = r->n, mid;
 
 	*n = 0;
@@ -334,12 +335,14 @@ mq_rcpts_find(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
 		return NULL;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (r->v[mid].dest->id < d->id)
+		if (r->v[mid].dest->id < d->id ||
+		    (r->v[mid].dest == d && r->v[mid].off < j->low))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	while (lo + *n < r->n && r->v[lo + *n].dest == d)
+	while (lo + *n < r->n && r->v[lo + *n].dest == d &&
+	    r->v[lo + *n].off <= j->high)
 		++*n;
 	return r->v + lo;
 }

@@ -117,7 +117,7 @@ add_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_seek(&n->c, 0);
 	while (diag_next(n))
-		if (mq_why_add(q, msg, n->off, n->text) < 0)
+		if (!n->warning && mq_why_add(q, msg, n->off, n->text) < 0)
 			return -1;
 	mq_why_sort(q);
 	return 0;
@@ -125,13 +125,15 @@ add_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 
 /* Returns the job of a recipient, or NULL if none is in core. */
 static const struct mq_job *
-find_job(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
+find_job(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c,
+    unsigned long off)
 {
 	const struct mq_dest *d = mq_dest_get(q, c->channel, c->host);
 	unsigned i;
 
 	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-		if (q->jobs[i - 1].dest == d)
+		if (q->jobs[i - 1].dest == d && q->jobs[i - 1].low <= off &&
+		    off <= q->jobs[i - 1].high)
 			return &q->jobs[i - 1];
 	return NULL;
 }
@@ -153,7 +155,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 		puts(", done");
 	} else if (n->rc.tag == '-') {
 		mq_print(", failed%s\n", mq_reason(reason));
-	} else if ((j = find_job(q, m, &n->rc)) == NULL) {
+	} else if ((j = find_job(q, m, &n->rc, off)) == NULL) {
 		puts(", waits on disk");
 	} else {
 		mq_put_tries(q, j, po, *reason != '\0' ? reason : j->reason);

@@ -21,6 +21,7 @@
  *	-D N		die at the Nth job, after the tag, before the report
  *	-1		report the first recipient only
  *	-u		leave the tags alone
+ *	-p		say that a job line may name recipients, and take those
  *	-g		never say #hungry
  *	-r		answer every job with #resync alone
  *	-i		do not end at an empty line, nor at SIGTERM
@@ -53,7 +54,7 @@ extern char **environ;
 static struct {
 	const char *channel, *host, *out, *until, *gate, *log, *extra, *notary;
 	int	die_before, die_after, first, untagged, mute, resync, inspect;
-	int	deaf, timed, lock;
+	int	deaf, timed, lock, portions;
 	long	millis, kill;
 	long	chance[5];	/* seed, then parts of 1000 */
 	char	status[400];
@@ -420,10 +421,21 @@ parse(char *line, char **channel, char **host)
 	return *host == NULL ? -1 : 0;
 }
 
+/* Is the offset in a list such as "88,140"? */
+static int
+listed(const char *list, long off)
+{
+	char word[40], all[4100];
+
+	text_fmt(word, sizeof(word), ",%ld,", off);
+	text_fmt(all, sizeof(all), ",%s,", list);
+	return strstr(all, word) != NULL;
+}
+
 static void
 job(char *name)
 {
-	const char *host = arg.host;
+	const char *host = arg.host, *list = NULL;
 	char line[4096], *tab = strchr(name, '\t'), *c, *h;
 	long off = 0, next;
 	int n = 0;
@@ -432,6 +444,10 @@ job(char *name)
 	if (tab != NULL) {
 		*tab = '\0';
 		host = tab + 1;
+		if (arg.portions && (tab = strchr(host, '\t')) != NULL) {
+			*tab = '\0';
+			list = tab + 1;
+		}
 	}
 	f = fopen(name, "r+");
 	locks = arg.lock ? open(name, O_RDWR) : -1;
@@ -448,6 +464,7 @@ job(char *name)
 		    parse(line, &c, &h) < 0 ||
 		    (arg.channel != NULL && strcmp(c, arg.channel) != 0) ||
 		    (host != NULL && !same(h, host)) ||
+		    (list != NULL && !listed(list, off)) ||
 		    (arg.lock && !take(off)))
 			continue;
 		if (arg.extra != NULL)
@@ -474,7 +491,7 @@ options(int argc, char **argv)
 	int c;
 
 	while ((c = getopt(argc, argv,
-	    "c:h:H:o:f:w:s:x:d:D:m:n:A:z:K:1ugreitl")) != -1)
+	    "c:h:H:o:f:w:s:x:d:D:m:n:A:z:K:1ugpreitl")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
@@ -496,6 +513,7 @@ options(int argc, char **argv)
 		case '1': arg.first = 1; break;
 		case 'u': arg.untagged = 1; break;
 		case 'g': arg.mute = 1; break;
+		case 'p': arg.portions = 1; break;
 		case 'r': arg.resync = 1; break;
 		case 'e': arg.inspect = 1; break;
 		case 'i': arg.deaf = 1; break;
@@ -521,7 +539,7 @@ main(int argc, char **argv)
 	if (arg.kill > 0)
 		kill_later();
 	if (!arg.mute)
-		print("#hungry\n");
+		print(arg.portions ? "#hungry offsets\n" : "#hungry\n");
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		text_fmt(note, sizeof(note), "<%s", line);
 		append(arg.log, note);

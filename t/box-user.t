@@ -13,7 +13,7 @@ deliver() {	# name [option ...]
 	lib_job=$1
 	shift
 	printf '%s\t-\n' "$lib_job" | (cd "$po/transport" &&
-	    exec "$A" -0 -n -d "$mail" "$@") 2>&1 | grep -v '^#hungry$'
+	    exec "$A" -0 -n -d "$mail" "$@") 2>&1 | grep -v '^#hungry'
 }
 message() {	# name recipient ...
 	lib_name=$1
@@ -286,7 +286,7 @@ else
 		printf '%s\t-\n' "$lib_job" | (cd "$po/transport" &&
 		    exec strace -f -o /dev/null -e "trace=$call" \
 		    -e "inject=$call:$lib_inject" "$A" -d "$mail" "$@") 2>&1 |
-		    grep -v '^#hungry$'
+		    grep -v '^#hungry'
 	}
 	chmod 755 "$mail"
 	mkdir "$tmp/home"

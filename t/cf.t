@@ -76,6 +76,9 @@ printf '*/*\tmaxtransport=1\nb/*\tmaxtransports=2 maxchannels=3 maxrings=4\n' >"
 is 'maxtransports, maxchannels and maxrings are taken' \
     "$(values b/h maxta maxchannel maxring)" '2 3 4 '
 is 'maxtransport is taken in an earlier clause' "$(values c/h maxta)" '1 '
+printf '*/*\tmaxrcpts=100\na/*\tmaxrcpts=-1\n' >"$cf"
+is 'maxrcpts is taken, -1 as ZMailer means it' \
+    "$(values b/h maxrcpts) $(values a/h maxrcpts)" '100  0 '
 printf '*/*\treporttimes="4h 1d" delayreport\na/*\treporttimes=none\n' >"$cf"
 is 'reporttimes and delayreport are taken' \
     "$(values b/h reporttimes delayreport)" '"4h 1d" delayreport '
@@ -160,7 +163,7 @@ a\
 c/*	bogus=1 intervall=3
 	interval=5x interval=3660d interval interval=
 	retries=" " retries="1 a" retries="1 70000"
-	maxta=-2 maxthr=-2 skew=0 nice=99 maxring=3x overfeed=99999999999
+	maxta=-2 maxthr=-2 skew=0 nice=99 maxring=3x overfeed=99999999999 maxrcpts=101
 	queueonly=1 byhost maxhost=3 gangschedule
 	user=no.such.user group=no.such.group
 	command="x 'y" command="$host" command="bin/$channel a" command=" "
@@ -201,6 +204,7 @@ done >"$tmp/missing" <<'END'
 8: nice: 99 is not between
 8: maxring: 3x is no number
 8: overfeed: 99999999999 is no
+8: maxrcpts: 101 is not between 0 and 100
 9: queueonly: takes no value
 9: byhost: is no longer
 9: maxhost: is no longer
@@ -225,7 +229,7 @@ done >"$tmp/missing" <<'END'
 20: f/\*: is empty
 END
 is 'all errors are printed at once' "$(cat "$tmp/missing")" ''
-is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
+is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 43
 refused() {	# what -n says of standard input, without the file's name
 	cat >"$cf"
 	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"

@@ -18,7 +18,7 @@ ask() {		# agent name [option ...]
 	ask_agent=$1 ask_name=$2
 	shift 2
 	printf '%s\n' "$ask_name" | (cd "$po/transport" &&
-	    exec "$top/ta/$ask_agent" "$@") 2>&1 | grep -v '^#hungry$'
+	    exec "$top/ta/$ask_agent" "$@") 2>&1 | grep -v '^#hungry'
 }
 
 # ---- files that nobody can use ---------------------------------------------

@@ -35,7 +35,7 @@ END_
 }
 job() {		# [option ...]
 	printf '10-1\n' | (cd "$po/transport" &&
-	    exec "$A" -d "$forms" -n mx.here "$@") 2>&1 | grep -v '^#hungry$'
+	    exec "$A" -d "$forms" -n mx.here "$@") 2>&1 | grep -v '^#hungry'
 }
 verdicts() {	# the last field of each report line
 	sed 's/.*	//'

@@ -317,9 +317,9 @@ awk -v n="$runs" 'BEGIN { while (n-- > 0) print "10-1\th" }' >"$tmp/jobs"
     >"$tmp/out" 2>&1
 is "bytes by chance, seed $seed: the keeper goes on" $? 0
 is "bytes by chance, seed $seed: each job has its answer" \
-    "$(grep -c '^#hungry$' "$tmp/out")" $((runs + 1))
+    "$(grep -c '^#hungry' "$tmp/out")" $((runs + 1))
 is "bytes by chance, seed $seed: every recipient has a verdict" \
-    "$(awk '/^#hungry$/ { if (job && n != left && !re) print "job " job ": " n
+    "$(awk '/^#hungry/ { if (job && n != left && !re) print "job " job ": " n
 		left -= gone; job++; n = gone = re = 0 }
 	/^[0-9]/ { n++; if (/\tok|\terror/) gone++ }
 	/^#resync/ { re = 1 }

@@ -30,7 +30,7 @@ END_
 	printf 'skipped: the body\n' >"$po/queue/10-1"
 	[ $# -lt 2 ] || touch -t "$2" "$po/queue/10-1"
 	printf '10-1\t%s\n' "$1" | (cd "$po/transport" && exec "$A") 2>&1 |
-	    grep -v '^#hungry$'
+	    grep -v '^#hungry'
 }
 tag() {
 	sed -n 's/^r\(.\).*/\1/p' "$po/transport/10-1"
@@ -66,10 +66,10 @@ fails() {	# title condition pattern
 like 'hold -V prints its version' "$("$A" -V)" '^hold [0-9]'
 nok 'hold refuses an argument' "$A" hold </dev/null
 nok 'hold refuses a relative directory of scripts' "$A" -d scripts </dev/null
-is 'the end of input ends the agent' "$("$A" </dev/null)" '#hungry'
+is 'the end of input ends the agent' "$("$A" </dev/null)" '#hungry offsets'
 is 'a job whose message is gone makes a resync' \
     "$(printf '9-1\n' | (cd "$po/transport" && exec "$A") |
-    tr '\n' ' ')" '#hungry #resync 9-1 #hungry '
+    tr '\n' ' ')" '#hungry offsets #resync 9-1 #hungry '
 
 if [ "$(id -u)" -eq 0 ]; then
 	priv=54321

@@ -11,7 +11,7 @@ agent() {	# [option ...] <jobs
 job() {		# name host [option ...]
 	job_line=$1$tab$2
 	shift 2
-	printf '%s\n' "$job_line" | agent "$@" | grep -v '^#hungry$'
+	printf '%s\n' "$job_line" | agent "$@" | grep -v '^#hungry'
 }
 # A control file whose recipients are the lines of standard input.
 message() {	# name <recipient, N and header lines
@@ -46,12 +46,12 @@ box() {		# user
 
 # ---- talking ------------------------------------------------------------
 
-is 'the agent leaves at the end of input' "$(agent </dev/null)" '#hungry'
-is 'the agent leaves at an empty line' "$(printf '\n#idle\n' | agent)" '#hungry'
+is 'the agent leaves at the end of input' "$(agent </dev/null)" '#hungry offsets'
+is 'the agent leaves at an empty line' "$(printf '\n#idle\n' | agent)" '#hungry offsets'
 is 'the agent answers each line with one #hungry' \
     "$(printf '#idle\n#idle\n\n' | agent | tr '\n' ' ')" \
-    '#hungry #hungry #hungry '
-is 'a line without a line end is ignored' "$(printf '#idle' | agent)" '#hungry'
+    '#hungry offsets #hungry #hungry '
+is 'a line without a line end is ignored' "$(printf '#idle' | agent)" '#hungry offsets'
 is 'a job whose file does not exist: #resync' "$(job 1-1 -)" '#resync 1-1'
 is 'a job outside transport/: #resync' \
     "$(job ../queue/1-1 -)" '#resync ../queue/1-1'
@@ -470,7 +470,7 @@ as_root() {	# name directory [option ...]
 	dir=$2
 	shift 2
 	(cd "$po/transport" && printf '%s\n' "$job_line" |
-	    "$A" -d "$dir" "$@") 2>&1 | grep -v '^#hungry$'
+	    "$A" -d "$dir" "$@") 2>&1 | grep -v '^#hungry'
 }
 owner() {
 	ls -ln "$1" | awk '{ print $1, $3 }' | sed 's/[.+] / /'
@@ -576,7 +576,7 @@ fi
 stopped_at() {	# name form fsync
 	printf '%s\t-\n' "$1" | (cd "$po/transport" && exec strace -f \
 	    -o /dev/null -e trace=fsync -e "inject=fsync:signal=STOP:when=$3" \
-	    "$A" -d "$tmp/deep" -f "$2" -w 0) 2>&1 | grep -v '^#hungry$'
+	    "$A" -d "$tmp/deep" -f "$2" -w 0) 2>&1 | grep -v '^#hungry'
 }
 if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD ||
     without NO_FSYNC || ! strace -f -o /dev/null -e trace=fsync \

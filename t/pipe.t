@@ -42,7 +42,7 @@ END_
 	    >"$po/queue/$number-1"
 	shift 2
 	said=$(cd "$po/transport" && printf '%s\n' "$number-1$tab-" |
-	    "$A" -w 1 -n -d "$tmp/mail" "$@" 2>&1 | grep -v '^#hungry$' |
+	    "$A" -w 1 -n -d "$tmp/mail" "$@" 2>&1 | grep -v '^#hungry' |
 	    sed 's/^[^	]*	//')
 	left=$(sed -n 's/^r\(.\).*/\1/p' "$po/transport/$number-1" | tr ' ' _)
 }

@@ -19,7 +19,7 @@ job() {		# name host mailer [option ...]
 	shift 3
 	printf '%s\n' "$job_line" | (cd "$po/transport" &&
 	    exec "$A" -0 -c x -f "$tmp/sm.cf" "$@" "$job_mailer") 2>&1 |
-	    grep -v -e '^#hungry$' -e '^#step '
+	    grep -v -e '^#hungry' -e '^#step '
 }
 # A control file whose recipients are the lines of standard input.
 message() {	# name [sender] <recipient, N and header lines
@@ -77,7 +77,7 @@ for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
 	    "$tmp/out")" 64usage:
 done
 is "other options of ZMailer are accepted" "$("$A" -8 -H -v x </dev/null)" \
-    '#hungry'
+    '#hungry offsets'
 
 # ---- arguments ----------------------------------------------------------
 

@@ -56,7 +56,7 @@ verdict() {	# job [option ...]: in two words
 }
 
 like '-V prints the version' "$("$A" -V)" '^smtp [0-9]'
-is 'the agent leaves at the end of input' "$("$A" </dev/null)" '#hungry'
+is 'the agent leaves at the end of input' "$("$A" </dev/null)" '#hungry offsets'
 for o in -Z '-T x=1' '-T rcpt=x' '-T 0' '-p 0' '-p 70000' '-m 0' '-R a,' \
     'a b' '-w x' '-T cmds=1m'; do
 	nok "wrong options are refused: $o" "$A" -N $o </dev/null
@@ -65,7 +65,7 @@ ok "times of -T in ZMailer's form are accepted" \
     "$A" -N -T conn=10,tcpw=5m -T CMD=1m -T Dot=1h -T DATA=2m </dev/null
 without NO_TCP || nok 'a wrong option is refused: -b x' "$A" -b x </dev/null
 is "options of ZMailer are accepted" \
-    "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'
+    "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry offsets'
 
 one 10-1
 if without NO_TCP; then

@@ -130,7 +130,7 @@ is '-N says that a path of -X is not there' \
 rm "$tmp/bin/openssl"
 is 'a program of -X that verifies is accepted' \
     "$("$A" -R a -A b -X 'openssl s_client -connect $host
-    -verify_return_error -verify_hostname $host' </dev/null 2>&1)" '#hungry'
+    -verify_return_error -verify_hostname $host' </dev/null 2>&1)" '#hungry offsets'
 
 # ---- programs that are none ------------------------------------------------------
 

@@ -2,10 +2,11 @@
  * job.c - a job as its files show it: recipients, their locks, the message.
  *
  * A job is all recipients of a message on our channel with one host, or with
- * any host if the job names none.  The control file is read once from front to
- * end (lib/ctlfile.c), and only recipients with a blank tag are taken that no
- * operator has deleted or bounced.  A locked recipient is left alone even if
- * the process with the lock is gone; the scheduler removes such locks.
+ * any host if the job names none, or those of them whose offsets it has.  The
+ * control file is read once from front to end (lib/ctlfile.c), and only
+ * recipients with a blank tag are taken that no operator has deleted or
+ * bounced.  A locked recipient is left alone even if the process with the lock
+ * is gone; the scheduler removes such locks.
  *
  * A lock is the tag '~' with our process number in the six bytes behind it,
  * right aligned; a number of more digits is 'a' and five digits of base 36. Two
@@ -139,6 +140,7 @@ lib_is_same(const char *a, const char *b)
 struct scan {
 	struct lib_job *job;
 	const char *channel, *host;	/* of the job; host NULL: any */
+	const char *offsets;	/* of its recipients, ",40,1200,"; NULL: any */
 	struct lib_rcpt **end;	/* link for the next recipient */
 	struct lib_rcpt *last;	/* recipient whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first recipient without a header so far */
@@ -200,6 +202,16 @@ uid_of(const char *p)
 	return minus ? -(long)n : (long)n;
 }
 
+/* Returns 1 if the job is for the recipient at this offset. */
+static int
+is_listed(const char *offsets, unsigned long off)
+{
+	char word[30];
+
+	text_fmt(word, sizeof(word), ",%lu,", off);
+	return offsets == NULL || strstr(offsets, word) != NULL;
+}
+
 /* Reads a recipient line; skips one that is not pending or not of the job. */
 static void
 scan_rcpt(struct scan *sc)
@@ -209,7 +221,8 @@ scan_rcpt(struct scan *sc)
 
 	sc->last = NULL;
 	if (c->l.line[1] != ' ' || !lib_is_same(c->channel, sc->channel) ||
-	    (sc->host != NULL && !lib_is_same(c->host, sc->host)))
+	    (sc->host != NULL && !lib_is_same(c->host, sc->host)) ||
+	    !is_listed(sc->offsets, c->l.off))
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
 	if (r == NULL || (r->from = get_sender(sc)) == NULL) {
@@ -306,7 +319,8 @@ job_close(struct lib_job *job)
 }
 
 void
-job_scan(struct lib_job *job, const char *channel, const char *host)
+job_scan(struct lib_job *job, const char *channel, const char *host,
+    const char *offsets)
 {
 	static struct scan sc;	/* large, and there is only one at a time */
 	int letter;
@@ -315,6 +329,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host)
 	sc.job = job;
 	sc.channel = channel;
 	sc.host = host;
+	sc.offsets = offsets;
 	sc.end = &job->rcpts;
 	ctl_start(&sc.c, job->ctl, job->name);
 	sc.c.capitals = 1;

@@ -7,8 +7,10 @@
 #include "lib.h"
 
 /* Reads the control file job->ctl and sets the recipients of the job, those for
- * channel and host (NULL: any); none if the file is damaged. */
-void	job_scan(struct lib_job *, const char *channel, const char *host);
+ * channel and host (NULL: any) at these offsets, as ",40,1200," (NULL: any);
+ * none if the file is damaged. */
+void	job_scan(struct lib_job *, const char *channel, const char *host,
+	    const char *offsets);
 /* Locks the recipients and frees those that could not be locked.  Returns the
  * number of the others. */
 int	job_lock(struct lib_job *);

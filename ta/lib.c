@@ -5,9 +5,12 @@
  * descriptors 0 and 1, line by line:
  *
  *	agent		scheduler
- *	#hungry				give me work
+ *	#hungry offsets			give me work, with offsets too
  *			X/123-4 <tab> host	all of this message for host
  *	123/88 <tab> notary <tab> status text	once for each recipient
+ *	#hungry
+ *			X/123-4 <tab> host <tab> 88,140
+ *						these recipients alone
  *	#hungry
  *			#idle			no work now, stay
  *	#hungry
@@ -294,19 +297,31 @@ open_and_work(struct lib_job *job, lib_work *work)
 	lib_report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
 }
 
+/* Ends a field of a job line at its TAB.  Returns the next one, or NULL. */
+static char *
+next_field(char *s)
+{
+	s = s == NULL ? NULL : strchr(s, '\t');
+	if (s != NULL)
+		*s++ = '\0';
+	return s;
+}
+
 static void
 do_job(char *line)
 {
 	static struct lib_job job;
-	char *host = strchr(line, '\t');
+	char *host = next_field(line), *offsets = next_field(host);
+	char list[1000];	/* of a hundred offsets */
 	const char *wanted = getenv("CHANNEL");
 	struct stat st;
 
 	memset(&job, 0, sizeof(job));
-	if (host != NULL)
-		*host++ = '\0';
 	job.ctl = -1;
-	if (name_parse(line) != NULL &&
+	if (offsets != NULL && (text_fmt(list, sizeof(list), ",%s,",
+	    offsets) < 0 || list[strspn(list, "0123456789,")] != '\0'))
+		lib_note("the job names no recipients: %s", offsets);
+	else if (name_parse(line) != NULL &&
 	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0 &&
 	    (job.ctl = fd_plain(line, O_RDWR, &st)) < 0 && errno != ENOENT)
 		lib_note("cannot open the control file %s: %s", line,
@@ -314,7 +329,8 @@ do_job(char *line)
 	if (job.ctl >= 0) {
 		job.num = name_num(job.name);
 		lock_set(job.ctl);	/* without fcntl locks, tags suffice */
-		job_scan(&job, agent.channel, host != NULL ? host : agent.host);
+		job_scan(&job, agent.channel, host != NULL ? host : agent.host,
+		    offsets != NULL ? list : NULL);
 	}
 	if (job.ctl < 0 || job_lock(&job) == 0) {
 		if (wanted != NULL && !lib_is_same(wanted, agent.channel))
@@ -501,7 +517,7 @@ serve(void (*do_line)(char *line))
 
 	if (catch_signals() < 0)
 		return X_OSERR;
-	send_or_exit("#hungry", "");
+	send_or_exit("#hungry", agent.work != NULL ? " offsets" : "");
 	while ((line = next_job()) != NULL && *line != '\0') {
 		if (*line != '#')
 			do_line(line);
@@ -524,10 +540,8 @@ lib_run(const char *channel, const char *host, lib_work *work)
 static void
 do_whole(char *line)
 {
-	char *host = strchr(line, '\t');
+	char *host = next_field(line);
 
-	if (host != NULL)
-		*host++ = '\0';
 	if (name_parse(line) != NULL)
 		agent.whole(line, host == NULL ? "" : host);
 	else
