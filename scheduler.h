@@ -406,6 +406,8 @@ struct thread {
 	unsigned char open;	/* 1: the thread may take an agent */
 	unsigned char triggered;	/* queueonly: it was started */
 	unsigned char listed;	/* 1: it is on the sweep's list */
+	unsigned char delayed;	/* 1: a vertex in WAIT was due, but for its
+				 * run */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
 	char	host[1];
 };

@@ -321,6 +321,18 @@ why_blocked(const struct thread *t)
 	return t->until > now.mono ? WHY_HOST : WHY_NONE;
 }
 
+/* Returns when a vertex in WAIT becomes READY, mono: at its wakeup.  A vertex
+ * without a retryat waits for the end of the run that deferred it as well, but
+ * for one interval at most. */
+static double
+wakeup_time(const struct thread *t, const struct vertex *v)
+{
+	double again = v->tried + t->ring->conf->v.interval;
+
+	return t->nta > 0 && v->tried >= t->run && !v->dated &&
+	    again > v->wakeup ? again : v->wakeup;
+}
+
 enum why
 th_why(const struct vertex *v, double *until)
 {
@@ -329,7 +341,7 @@ th_why(const struct vertex *v, double *until)
 	    WHY_HELD_MESSAGE : why_blocked(t);
 	double dead = t->ring->dead;
 
-	*until = v->state == V_WAIT ? v->wakeup : 0;
+	*until = v->state == V_WAIT ? wakeup_time(t, v) : 0;
 	if (t->until > *until)
 		*until = t->until;
 	if (dead > *until)
@@ -424,18 +436,6 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
-/* Returns when a vertex in WAIT becomes READY, mono: at its wakeup.  A vertex
- * without a retryat waits for the end of the run that deferred it as well, but
- * for one interval at most. */
-static double
-wakeup_time(const struct thread *t, const struct vertex *v)
-{
-	double again = v->tried + t->ring->conf->v.interval;
-
-	return t->nta > 0 && v->tried >= t->run && !v->dated &&
-	    again > v->wakeup ? again : v->wakeup;
-}
-
 /* wake: the vertices in WAIT that become READY. */
 enum wake { WAKE_ALL,	/* all vertices, and the dead time ends */
 	    WAKE_DUE,	/* vertices whose time has come */
@@ -453,7 +453,7 @@ wake_vertices(struct thread *t, enum wake what)
 
 	if (what == WAKE_ALL)
 		fb_revive(t);
-	t->soonest = 0;
+	t->soonest = t->delayed = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
 		due = wakeup_time(t, v);
@@ -463,9 +463,11 @@ wake_vertices(struct thread *t, enum wake what)
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_remove(&t->wait, v);
 			make_ready(t, v);
-		} else if (t->soonest == 0 || due < t->soonest) {
-			t->soonest = due;
+			continue;
 		}
+		t->delayed |= due > v->wakeup;
+		if (t->soonest == 0 || due < t->soonest)
+			t->soonest = due;
 	}
 }
 
@@ -689,7 +691,7 @@ th_detach_agent(struct ta *ta)
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nstart -= !ta->started;
 	/* what the run has deferred may be due at its end */
-	if (--t->nta == 0 && t->soonest > NOW + 1)
+	if (--t->nta == 0 && t->delayed && t->soonest > NOW + 1)
 		t->soonest = NOW + 1;
 }
 

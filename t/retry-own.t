@@ -125,6 +125,9 @@ put "$po" 164-1 run r.host fine
 ok 'the run goes on with other mail' wait_log 'complete msg=164-1' 20
 is 'a job that is due is not given again to the run that deferred it' \
     "$(tried 163-1)" 1
+like 'mailq shows that it waits for an interval at most' \
+    "$(POSTOFFICE=$po "$top/mailq" 2>&1 | tr '\n' ' ')" \
+    '163-1 .*box is full 		next [^ ]* \(in 1[56]m[0-9]+s\), exp'
 rm "$tmp/slow"
 ok 'a job that is due is tried again after the run' wait_for 20 often 2 163-1
 wait_log 'complete msg=162-1' 20
