@@ -54,7 +54,7 @@ warn_clause(const struct clause *cl, const char *f, ...)
 /* Returns the user of the agents of a clause.  Its first pattern is taken as an
  * address of the clause, as a '*' in it matches itself. */
 static uid_t
-agent_user(struct config *config, const struct clause *cl)
+get_agent_user(struct config *config, const struct clause *cl)
 {
 	char address[2 * WORD_MAX_], *host;
 	const struct conf *f = NULL;
@@ -170,7 +170,7 @@ check_command(struct config *config, const struct clause *cl)
 		    "$host are, and names in braces", c.plain);
 	if (c.argv[0][0] != '/')
 		dir = opt.mailbin;
-	errno = ENAMETOOLONG;
+	errno = ENAMETOOLONG;	/* if text_fmt fails, which sets no errno */
 	if (text_fmt(path, sizeof(path), "%s%s%s", dir,
 	    *dir != '\0' ? "/ta/" : "", c.argv[0]) < 0 ||
 	    stat(path, &st) < 0 || access(path, X_OK) < 0) {
@@ -188,14 +188,14 @@ check_command(struct config *config, const struct clause *cl)
 			return;
 	if (cmd_set_env(&c, "TZ", getenv("TZ")) == 0 &&
 	    cmd_set_env(&c, "MAILNAME", config->mailname) == 0)
-		check_options(cl, path, &c, agent_user(config, cl));
+		check_options(cl, path, &c, get_agent_user(config, cl));
 }
 
 /* ---- clauses --------------------------------------------------------- */
 
-/* Returns 1 if each address that the pattern matches is certainly matched by
- * one of all patterns.  For that the pattern is matched as an address: only a
- * '*' matches a '*' in it. */
+/* Returns 1 if one of all patterns matches each address that the pattern
+ * matches.  The pattern is matched as an address: only a '*' matches a '*' in
+ * it.  A pattern for other channels does not reach the channel dsn. */
 static int
 is_covered(char *const *all, const char *pattern)
 {
@@ -212,8 +212,9 @@ is_covered(char *const *all, const char *pattern)
 	return 0;
 }
 
-/* Returns a former clause with a command, if such clauses match all addresses
- * of this clause; or NULL if an address may reach this clause. */
+/* Returns a former clause that ends the search for the last pattern of this
+ * clause, if former clauses end it for all patterns; or NULL if an address may
+ * reach this clause. */
 static const struct clause *
 find_shadow(const struct config *config, const struct clause *c)
 {
@@ -264,13 +265,12 @@ has_smart_host(const char *command)
 static void
 check_route(struct config *c, char *line)
 {
-	char *address = strrchr(line, ' '), *channel, *host;
+	char *channel = strrchr(line, ' '), *host;
 	const struct conf *f;
 
-	if (address == NULL || strchr(address, '/') == NULL)
+	if (channel == NULL || (host = strchr(channel, '/')) == NULL)
 		return;
-	*address++ = '\0';
-	host = strchr(channel = address, '/');
+	*channel++ = '\0';
 	*host++ = '\0';
 	f = cf_match(c, channel, host);
 	if (f != NULL && f->v.command == NULL)
@@ -332,8 +332,8 @@ check_param_path(const char *param, const char *path)
 		return;
 	/* the scheduler makes directories in the post office when it starts */
 	if (strncmp(dir, office, strlen(office)) != 0 && stat(dir, &st) < 0)
-		fprintf(stderr, "%s: %s: %s: its directory: %s\n", config_file,
-		    param, path, strerror(errno));
+		fprintf(stderr, "%s: %s: the directory of %s: %s\n",
+		    config_file, param, path, strerror(errno));
 }
 
 /* Checks what the clauses and PARAMs name.  Returns the exit code: 0, or 1 if
@@ -439,6 +439,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 		if (i == f->v.retries.n)
 			fprintf(out, "\n# then from a random place in the list "
 			    "on, for example after\n#");
+		/* no random place here */
 		retry_index = i % f->v.retries.n;
 		sum += retry_next_wait(&f->v, &retry_index, 0, 0);
 		fprintf(out, " %s", format_span(sum));
@@ -503,10 +504,10 @@ check_submit_group(void)
 			continue;
 		if ((st.st_mode & S_ISGID) == 0 || st.st_gid != public.st_gid)
 			fprintf(stderr, "scheduler: users cannot submit mail: "
-			    "%s/public is its group's alone, and %s does not "
-			    "have it: chgrp %ld %s && chmod 2755 %s\n",
-			    opt.postoffice, path, (long)public.st_gid, path,
-			    path);
+			    "only a group may write to %s/public, and %s does "
+			    "not run as this group: chgrp %ld %s && chmod 2755 "
+			    "%s\n", opt.postoffice, path, (long)public.st_gid,
+			    path, path);
 		return;
 	}
 }

@@ -15,7 +15,7 @@
  *	HUP USR1	open the logs anew and read the configuration again; if
  *			it has errors the old one stays in force
  *	TERM INT QUIT	feed nothing more, let agents finish their jobs,
- *			exit with 0; the second signal ends it at once
+ *			exit with 0; a second signal kills the agents
  *	CHLD		an agent, a dump or scheduler-syslog has ended
  *
  * The loop sleeps in one select until a descriptor is ready or a deadline is
@@ -61,15 +61,15 @@
 
 #define FDS_RESERVED	30	/* descriptors not for agents (seed 22, [1]) */
 /* The scheduler's own descriptors: 0 to 2, log, syslog, the pipe of signals
- * (2), pid file, statistics, the socket and port, both named pipes (4).  Used
- * for a short time: three directories, five files; both ends of a new agent. */
+ * (2), pid file, statistics, the socket and port, both named pipes (4); three
+ * directories and five files, which are soon closed; and those of one agent. */
 #define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define END_TIME	15	/* seconds that agents have to finish */
 #define TICK		0.01	/* seconds; the step of a coarse clock, added to
 				 * a sleep so that the deadline has passed */
 
-/* Options that only this file uses, and what belongs to them. */
+/* The command line, as far as only this file uses it. */
 static struct {
 	int	daemon;		/* 1: in the background; the default */
 	int	force_daemon;	/* -d: in the background in spite of -i, -v */
@@ -77,14 +77,14 @@ static struct {
 	int	verbose_later;	/* -W: -v begins when the mail is loaded */
 	int	check;		/* -n */
 	int	load_first;	/* -S: agents start when the mail is loaded */
-	int	others;		/* 1: options that have no effect with -n */
+	int	has_others;	/* 1: an option that -n ignores was given */
 	unsigned nvars;		/* texts in opt.vars */
 	const char *config;	/* path of the configuration */
 	const char *self;	/* path of this program, or a name without a
 				 * slash */
 } me;
 
-static char start_dir[PATH_MAX_];	/* its paths are relative to this */
+static char start_dir[PATH_MAX_];	/* the current directory at the start */
 
 static void
 print_error(const char *line)
@@ -143,12 +143,12 @@ print_help(void)
 	    "  -p channel/host deliver to this address only\n"
 	    "  -P directory    the post office\n"
 	    "  -q pipe         answer mailq at this named pipe\n"
-	    "  -Q              tell mailq of no single messages\n"
+	    "  -Q              do not list single messages for mailq\n"
 	    "  -R number       agents that are started in a second (30)\n"
 	    "  -S              load everything before the first agent\n"
 	    "  -v              like -i, and log what agents are told\n"
 	    "  -V              print the version");
-	puts("  -W              with -v: not before everything is loaded\n"
+	puts("  -W              with -v: after everything is loaded\n"
 	    "  -Z file         NAME=value lines: places, names for commands");
 }
 
@@ -345,7 +345,7 @@ set_location(const char **given, const char *name, const char *def)
  * of the scheduler, if its path is known, or in MAILBIN.  Valid until the next
  * call. */
 static char *
-program_path(const char *name)
+find_program(const char *name)
 {
 	static char path[PATH_MAX_];
 	const char *slash = strrchr(me.self, '/');
@@ -412,9 +412,9 @@ static void
 exec_checker(char *address)
 {
 	static char name[] = "scheduler-check", empty[] = "";
-	char *path = program_path(name);
+	char *path = find_program(name);
 
-	if (me.others)
+	if (me.has_others)
 		print_error("scheduler: -n checks the configuration; no "
 		    "scheduler is started (ZMailer's -n is PARAMbouncesize 0)");
 	/* the arguments, from the last to the first, go before the values */
@@ -440,8 +440,8 @@ open_log(const struct config *c)
 	return rc;
 }
 
-#define SYSLOG_LEAST	60	/* seconds of its life after which a
-				 * scheduler-syslog is restarted at once */
+#define SYSLOG_LEAST	60	/* seconds that scheduler-syslog has to run for
+				 * a restart as soon as it ends */
 
 static struct {
 	long	pid;		/* of scheduler-syslog; 0: it does not run */
@@ -459,7 +459,7 @@ start_syslog(void)
 
 	memset(&c, 0, sizeof(c));
 	text_fmt(ident, sizeof(ident), "scheduler[%ld]", (long)getpid());
-	c.argv[0] = program_path("scheduler-syslog");
+	c.argv[0] = find_program("scheduler-syslog");
 	c.argv[1] = ident;
 	c.uid = geteuid();
 	c.gid = getegid();
@@ -489,7 +489,7 @@ reap_syslog(int status)
 	close(log_copy);
 	log_copy = -1;
 	log_warn("syslog program=%s has ended, %s %d%s",
-	    program_path("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
+	    find_program("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
 	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
 	    WTERMSIG(status), WIFEXITED(status) && WEXITSTATUS(status) ==
 	    X_OSFILE ? " (no scheduler-syslog)" : "");
@@ -502,10 +502,10 @@ static double logs_due;		/* mono; the next check */
 
 static int log_error, statlog_error;	/* errno of the last try, or 0 */
 
-/* Sets *last to err, an errno or 0.  Returns 1 if err is an error and differs
- * from the last one. */
+/* Sets *last to err, the errno of a try, or 0.  Returns 1 if err is an error
+ * that differs from the last one. */
 static int
-is_new_error(int err, int *last)
+note_error(int err, int *last)
 {
 	int is_new = err != 0 && err != *last;
 
@@ -519,10 +519,10 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	if (is_new_error(open_log(q.config) < 0 ? errno : 0, &log_error))
+	if (note_error(open_log(q.config) < 0 ? errno : 0, &log_error))
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
-	if (is_new_error(msg_open_statlog() < 0 ? errno : 0, &statlog_error))
+	if (note_error(msg_open_statlog() < 0 ? errno : 0, &statlog_error))
 		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
 }
 
@@ -569,8 +569,8 @@ reload(void)
 #define ENDING_BYTE	1	/* of the lock file; a scheduler that begins to
 				 * end unlocks this byte */
 #define WAIT_MOST	30	/* seconds to wait for a scheduler that ends */
-#define WAIT_LEAST	2	/* seconds until the other scheduler acts on a
-				 * signal */
+#define WAIT_LEAST	2	/* seconds to wait for another scheduler, which
+				 * may soon begin to end */
 
 static char pid_path[PATH_MAX_];
 static int lock_fd;	/* never closed, as a close would end the lock */
@@ -589,12 +589,14 @@ die_locked(int fd)
 }
 
 /* Locks the post office for this scheduler, or waits for another scheduler that
- * is ending.  Only its owner can read, and so lock, the file. */
+ * is ending.  As only its owner can open the file, nobody else can lock it. */
 static void
 lock_office(void)
 {
 	int is_ending, is_logged = 0;
 
+	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
+	    opt.postoffice);
 	lock_fd = fd_own("../.lock.scheduler", O_RDWR | O_CREAT, 0600);
 	if (lock_fd < 0)
 		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
@@ -620,12 +622,8 @@ write_pid_file(void)
 	struct stat st;
 	char line[32];
 	struct text t;
-	int fd;
+	int fd = fd_own(pid_path, O_RDWR | O_CREAT, 0644);
 
-	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
-	    opt.postoffice);
-	lock_office();
-	fd = fd_own(pid_path, O_RDWR | O_CREAT, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
 	if (fd_lock(fd) < 0 && (st.st_mode & 044) == 0)
@@ -662,8 +660,8 @@ count_start(void)
 static volatile sig_atomic_t got_term, got_reload, got_child;
 static int wake_pipe[2];
 
-/* Sets the flag of the signal, and writes a byte into the pipe.  If the signal
- * comes just before select, which does not read the flag, the byte ends it. */
+/* Sets the flag of the signal, and writes a byte into the pipe.  Because of the
+ * byte select returns, even if the signal comes just before the call. */
 static void
 on_signal(int sig)
 {
@@ -698,7 +696,7 @@ catch_signals(void)
 	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
 		sigaction(caught[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);	/* write returns an error */
-	signal(SIGALRM, SIG_IGN);	/* only dumps use it */
+	signal(SIGALRM, SIG_IGN);	/* a dump sets SIG_DFL again */
 	signal(SIGUSR2, SIG_IGN);	/* version 0.1 made a dump */
 	/* the process that started us may have blocked signals */
 	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
@@ -782,8 +780,9 @@ close_terminal(const struct config *c)
 	close(null);
 }
 
+/* Logs at the level of -v from now on, if -v was given. */
 static void
-log_verbosely(void)
+set_log_level(void)
 {
 	if (me.verbose)
 		log_level = L_DEBUG;
@@ -794,7 +793,8 @@ log_verbosely(void)
 static struct {
 	int	ending;		/* 1: a signal has ended the work */
 	double	deadline;	/* mono; ending: when agents get a signal */
-	int	signals;	/* ending: sent to agents, TERM, then KILL */
+	int	kills;		/* ending: signals sent to agents: 1: TERM, 2:
+				 * KILL, too */
 	double	dest_wait;	/* seconds until dest_sync_files has work */
 } state;
 
@@ -883,9 +883,9 @@ static void
 kill_late_agents(void)
 {
 	if (q.nagents == 0 || (now.mono < state.deadline &&
-	    (got_term < 2 || state.signals > 0)))
+	    (got_term < 2 || state.kills > 0)))
 		return;
-	if (state.signals++ == 0)
+	if (state.kills++ == 0)
 		log_warn("ending agents=%u are still at work and get SIGTERM",
 		    q.nagents);
 	ta_end_all(1);
@@ -903,15 +903,15 @@ run_loop(void)
 		has_work = 0;
 		if (state.ending) {
 			kill_late_agents();
-			if (q.nagents == 0 || state.signals == 2)
+			if (q.nagents == 0 || state.kills == 2)
 				break;
 		} else {
 			has_work = in_load_files();
 			if (q.moved)
-				reload();	/* ends the old agents */
+				reload();	/* old rings end their agents */
 			q.moved = 0;
 			if (q.start_loaded)
-				log_verbosely();
+				set_log_level();
 			state.dest_wait = dest_sync_files(0);
 			if (now.mono >= logs_due)
 				reopen_logs();
@@ -993,6 +993,7 @@ set_up_daemon(void)
 	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
 		exit(code);
+	lock_office();
 	write_pid_file();
 	if ((long)now.wall < SANE_WALL)
 		count_start();
@@ -1029,7 +1030,7 @@ main(int argc, char **argv)
 	while ((c = getopt(argc, argv,
 	    "dFHiQSvVWnf:E:L:l:M:N:P:R:q:p:Z:")) != -1) {
 		apply_option(c, optarg);
-		me.others |= strchr("fnPZ", c) == NULL;
+		me.has_others |= strchr("fnPZ", c) == NULL;
 	}
 	if (optind < argc - 1 || (optind < argc && !me.check))
 		usage();
@@ -1040,7 +1041,7 @@ main(int argc, char **argv)
 	if (me.daemon)
 		fork_daemon();
 	if (!me.verbose_later)
-		log_verbosely();
+		set_log_level();
 	set_up_daemon();
 	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
 	    VERSION, opt.postoffice);

@@ -63,7 +63,7 @@ is 'a path of a PARAM with an unknown name is an error' "$rc $said" \
 printf 'PARAMdestdb %s/none/db\n*/*\tmaxta=1\n' "$tmp" >"$cf"
 check
 like 'the missing directory of a path of a PARAM is named' "$said" \
-    'PARAMdestdb: /none/db: its directory: No such file'
+    'PARAMdestdb: the directory of /none/db: No such file'
 printf 'PARAMdestdb %s/db\nPARAMnotifysock ${POSTOFFICE}/s\n*/*\tmaxta=1\n' \
     "$tmp" >"$cf"
 check
