@@ -50,8 +50,7 @@ static struct {
 	int	verbose;	/* -v */
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
-	long	every;		/* seconds between runs; 0: one run; -1: only
-				 * tidy */
+	long	every;		/* seconds between runs, RUN_ONCE, TIDY_ONLY */
 	char	mode;		/* of -b */
 } opt;
 
@@ -158,7 +157,7 @@ set_option(int c, const char *arg)
 			if (!etrn_is_host(opt.etrn))
 				return usage("-q%s: it names no host", arg);
 		} else if (strcmp(arg, "T") == 0) {
-			opt.every = -1;
+			opt.every = TIDY_ONLY;
 		} else if (*arg != '\0' && (span_parse(arg, &opt.every) < 0 ||
 		    opt.every <= 0 || opt.every > 86400L * 30))
 			return usage("-q%s: it is no span of time", arg);
@@ -301,8 +300,9 @@ refuse(struct input *in, int code)
 	return code;
 }
 
+/* Says that the message cannot be read.  Returns an exit code. */
 static int
-cannot_read(void)
+fail_read(void)
 {
 	say("cannot read the message: %s; nothing was queued", strerror(errno));
 	return X_IOERR;
@@ -323,7 +323,7 @@ read_header(struct mail *m, struct input *in)
 		return nomem ? X_OSERR : X_DATAERR;
 	}
 	if (in_has_failed(in))
-		return cannot_read();
+		return fail_read();
 	if (head_count_hops(&m->head) >= HOPS_MOST) {
 		say("the message has 50 Received fields or more, as in a mail "
 		    "loop; nothing was queued");
@@ -363,8 +363,9 @@ read_envelope(struct mail *m, struct input *in, char **rcpts)
 	return 0;
 }
 
+/* Says that the message cannot be written.  Returns an exit code. */
 static int
-cannot_write(const char *po)
+fail_write(const char *po)
 {
 	int error = errno;
 
@@ -409,8 +410,8 @@ write_message(struct mail *m, struct input *in, struct post *p, int direct,
 	enum copied copied = COPY_TOO_BIG;
 
 	if (!direct)
-		entry_envelope(m, p->f);
-	entry_header(m, p->f);
+		entry_print_envelope(m, p->f);
+	entry_print_header(m, p->f);
 	*body = (unsigned long)(m->head.n + 1);
 	fwrite(m->head.rest, 1, m->head.nrest, p->f);
 	n = (unsigned long)ftell(p->f);
@@ -423,9 +424,9 @@ write_message(struct mail *m, struct input *in, struct post *p, int direct,
 		return 0;
 	remove_file(p);
 	if (in_has_failed(in))
-		return cannot_read();
+		return fail_read();
 	if (copied == COPY_FAILED)
-		return cannot_write(opt.po);
+		return fail_write(opt.po);
 	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
 	    "%s); nothing was queued", most, m->routes->path);
 	return refuse(in, X_UNAVAILABLE);
@@ -457,7 +458,7 @@ move_to_router(struct post *p, char *name)
 	bad = post_send(p) < 0;
 	rights_use_group(0);
 	if (bad)
-		return cannot_write(opt.po);
+		return fail_write(opt.po);
 	text_fmt(name, 64, "%s", p->path + strlen(opt.po) + 1);
 	post_notify(path_in(opt.po, ROUTER_NOTIFY), name_base(name));
 	if (opt.verbose)
@@ -473,7 +474,7 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 	enum verdict v;
 
 	if (post_sync(p) < 0)
-		return cannot_write(opt.po);
+		return fail_write(opt.po);
 	v = entry_put(m, opt.po, p->path, fileno(p->f), name, body);
 	if (v == LATER)
 		say("nothing was queued, try again later");
@@ -495,7 +496,7 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 	int code;
 
 	if (create_file(&p) < 0)
-		return cannot_write(opt.po);
+		return fail_write(opt.po);
 	entry_make_name(name, 64, p.num);
 	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
@@ -541,8 +542,8 @@ load_table(struct routes *routes)
 	return code;
 }
 
-/* Reads the table for a message: 0, or 1 if a run of submit -q has to route the
- * message.  serves: this user may write to the queue. */
+/* Reads the table for a message: 0, or -1 if a run of submit -q has to route
+ * the message.  serves: this user may write to the queue. */
 static int
 load_or_defer(struct routes *routes, int serves)
 {
@@ -551,7 +552,7 @@ load_or_defer(struct routes *routes, int serves)
 	if (errno != EACCES || serves)
 		say("the table of routes has to be mended (%s); the message "
 		    "waits for that", routes->mistake);
-	return 1;
+	return -1;
 }
 
 /* Sets author and sender from the options: 0, or an exit code. */
@@ -582,7 +583,7 @@ submit(char **rcpts)
 	int serves, code = 0;
 	char name[64];
 
-	in_start(&in, stdin, !opt.nodots);
+	in_start(&in, stdin, opt.nodots ? DOTS_TEXT : DOTS_END);
 	if (entry_open(opt.po, &serves) < 0)
 		return refuse(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0) {
@@ -590,7 +591,7 @@ submit(char **rcpts)
 		return refuse(&in, X_TEMPFAIL);
 	}
 	catch_signals();
-	m.blind = load_or_defer(&routes, serves);
+	m.blind = load_or_defer(&routes, serves) < 0;
 	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
@@ -612,17 +613,16 @@ submit(char **rcpts)
 	return code;
 }
 
-static int smtp_serves;
-
 /* Queues a message of SMTP: 0 and its name, or an exit code. */
 static int
-take_smtp(struct mail *m, struct input *in, char *name)
+queue_smtp(const struct smtpd *how, struct mail *m, struct input *in,
+    char *name)
 {
 	int code = entry_check_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
 	    read_header(m, in);
 
 	if (code == 0)
-		code = deliver(m, in, is_direct(m, smtp_serves), name);
+		code = deliver(m, in, is_direct(m, how->serves), name);
 	hold_signals(SIG_UNBLOCK);
 	return code;
 }
@@ -637,18 +637,17 @@ serve_smtp(void)
 	how.routes = &routes;
 	how.po = opt.po;
 	how.batch = opt.mode == 'S';
-	how.take = take_smtp;
+	how.take = queue_smtp;
 	opt.verbose = 0;
 	if (!how.batch)
-		say_set_mute();	/* of inetd, it is the connection */
+		say_set_mute();	/* inetd makes it the connection */
 	if (entry_open(opt.po, &how.serves) < 0) {
 		if (!how.batch)
 			printf("421 4.3.0 %s\r\n", say_last());
 		return X_TEMPFAIL;
 	}
-	smtp_serves = how.serves;
 	catch_signals();
-	how.blind = load_or_defer(&routes, how.serves);
+	how.blind = load_or_defer(&routes, how.serves) < 0;
 	if (how.serves && rights_become_owner(opt.po) < 0)
 		return X_NOPERM;
 	code = smtpd(&how);

@@ -316,6 +316,9 @@ void	mq_md5(const char *, char hex[33]);
  * \ooo.  Returns the byte of the escape at s; 0: none. */
 int	mq_escaped_byte(const char *s);
 void	mq_unescape(char *);
+/* Cuts a line at its TABs into n fields, of which the last has the rest: 0, or
+ * -1 if there are fewer. */
+int	mq_split_fields(char *line, char **field, int n);
 
 /* ---- words for people (words.c) ------------------------------------ */
 

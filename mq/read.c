@@ -253,6 +253,22 @@ mq_unescape(char *s)
 	*to = '\0';
 }
 
+int
+mq_split_fields(char *line, char **field, int n)
+{
+	int i;
+
+	field[0] = line;
+	for (i = 1; i < n; i++) {
+		line = strchr(line, '\t');
+		if (line == NULL)
+			return -1;
+		*line++ = '\0';
+		field[i] = line;
+	}
+	return 0;
+}
+
 /* ---- the text of a job ----------------------------------------------- */
 
 /* Parses a span such as 4d23h or -5s: 0 or -1. */
@@ -572,22 +588,6 @@ fail_fact(struct reader *r)
 	    "restart the scheduler, if an older one still runs", r->tok);
 }
 
-/* Cuts tok at its TABs into n fields: 0 or -1. */
-static int
-split_fact(struct reader *r, char **f, int n)
-{
-	char *p = r->tok;
-	int have;
-
-	for (have = 0; p != NULL && have < n; have++) {
-		f[have] = p;
-		p = strchr(p, '\t');
-		if (p != NULL)
-			*p++ = '\0';
-	}
-	return p == NULL && have == n ? 0 : fail_fact(r);
-}
-
 static int
 keep_office(struct reader *r, char **f)
 {
@@ -819,9 +819,10 @@ read_fact(struct reader *r)
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i].letter == r->tok[0])
-			return split_fact(r, f, kinds[i].n) < 0 ? -1 :
-			    kinds[i].keep(r, f);
+		if (kinds[i].letter == r->tok[0] &&
+		    mq_split_fields(r->tok, f, kinds[i].n) == 0 &&
+		    strchr(f[kinds[i].n - 1], '\t') == NULL)
+			return kinds[i].keep(r, f);
 	return fail_fact(r);
 }
 

@@ -210,25 +210,6 @@ log_in(struct talk *t, const char *login)
 
 /* ---- the queue -------------------------------------------------------- */
 
-/* Cuts the line into its fields, of which the last may have TABs: 0 or -1. */
-static int
-split_fields(struct talk *t, char **f)
-{
-	char *p = t->line;
-	int i;
-
-	for (i = 0; i < FIELDS; i++) {
-		if (p == NULL)
-			return fail(t, "the line \"%.100s\" of the "
-			    "scheduler is not understood", t->line);
-		f[i] = p;
-		p = i + 1 < FIELDS ? strchr(p, '\t') : NULL;
-		if (p != NULL)
-			*p++ = '\0';
-	}
-	return 0;
-}
-
 /* Returns the seconds from now until then, or none if then is not set. */
 static int
 seconds_until(const struct talk *t, const char *then, int none)
@@ -295,8 +276,9 @@ add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 	struct mq_queue *q = t->q;
 	char *f[FIELDS];
 
-	if (split_fields(t, f) < 0)
-		return -1;
+	if (mq_split_fields(t->line, f, FIELDS) < 0)
+		return fail(t, "the line \"%.100s\" of the scheduler is not "
+		    "understood", t->line);
 	if (*last == NULL || strcmp(f[1], "0") == 0 ||
 	    strcmp(*last, f[0]) != 0) {
 		if (add_job(t, d, f) < 0)

@@ -189,17 +189,17 @@ accept_remove_known(const char *po, const char *base)
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size || orig.st_mtime != copied.st_mtime)
-		return 0;
+		return -1;
 	for (i = 0; i < 2; i++) {
 		if (lstat(path_in(po, "transport/%s%s", i == 0 ? "" :
 		    SUBMIT_MARK, name), &copied) < 0)
 			continue;
 		if (entry_sync(po, "queue") < 0 ||
 		    entry_sync(po, "transport") < 0)
-			return 1;	/* the original stays for now */
+			return 0;	/* the original stays for now */
 		if (unlink(path) < 0)
 			say_cannot("remove", path);
-		return 1;
+		return 0;
 	}
-	return 0;
+	return -1;
 }

@@ -169,7 +169,7 @@ note_special(struct lex *x, struct element *e)
 
 /* Returns 1 if the comma that was read divides a route, as in "@a,@b:c@d". */
 static int
-in_route(const struct lex *x, const struct element *e)
+is_in_route(const struct lex *x, const struct element *e)
 {
 	const char *p = x->p;
 
@@ -191,7 +191,7 @@ find_element(struct lex *x, struct element *e)
 	e->start = e->spec = x->p;
 	while ((kind = next_token(x)) != T_END && kind != T_BAD) {
 		if (kind == T_SPECIAL && e->angle != 1 && (*x->s == ';' ||
-		    (*x->s == ',' && !in_route(x, e))))
+		    (*x->s == ',' && !is_in_route(x, e))))
 			break;
 		if (e->angle == 2 && e->why == NULL)
 			e->why = "something follows the >";
@@ -345,7 +345,7 @@ addr_fold_domain(char *addr)
 }
 
 int
-addr_special(const char *addr)
+addr_special_byte(const char *addr)
 {
 	addr += strspn(addr, "\"\\ ");
 	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;

@@ -194,7 +194,7 @@ put_control(const struct mail *m, FILE *f, const char *name,
 		put_wishes(d, f);
 	}
 	fputs("m\n", f);
-	entry_header(m, f);
+	entry_print_header(m, f);
 }
 
 /* Creates the control file, after removing one of an earlier process with our
@@ -334,7 +334,7 @@ put_wrong(const char *s, FILE *f)
 }
 
 int
-entry_envelope(const struct mail *m, FILE *f)
+entry_print_envelope(const struct mail *m, FILE *f)
 {
 	const struct addressee *d;
 
@@ -363,7 +363,7 @@ entry_envelope(const struct mail *m, FILE *f)
 }
 
 int
-entry_header(const struct mail *m, FILE *f)
+entry_print_header(const struct mail *m, FILE *f)
 {
 	fwrite(m->head.s, 1, m->head.n, f);
 	putc('\n', f);

@@ -285,7 +285,7 @@ add_good(struct mail *m, const char *addr)
 		    X_NOUSER);
 	else if (m->toobig)
 		add_addressee(m, "error", "toobig", addr, addr);
-	else if (m->tame && addr_special(addr))
+	else if (m->tame && addr_special_byte(addr))
 		add_refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
@@ -408,7 +408,7 @@ parse_sender(struct mail *m, const char *s)
 		say("sender %s: %s", l.text, l.why);
 		return -1;
 	}
-	if (n == 1 && addr_special(one)) {
+	if (n == 1 && addr_special_byte(one)) {
 		say("sender %s: nothing can be sent back to it", s);
 		return -1;
 	}
@@ -426,7 +426,7 @@ mail_set_sender(struct mail *m, const char *s)
 {
 	int bad = parse_sender(m, s);
 
-	if (m->blind || !route_rewrite(m->routes, m->sender, m->as))
+	if (m->blind || route_rewrite(m->routes, m->sender, m->as) < 0)
 		strcpy(m->as, m->sender);
 	return bad;
 }

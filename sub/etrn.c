@@ -37,8 +37,10 @@ etrn_request(const char *po, const char *host)
 		path = path_in(po, "transport/%s", name);
 		errno = EIO;	/* for a failure that sets none */
 		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;
-		if (!bad && path_exists(path))
-			bad = errno = EEXIST;
+		if (!bad && path_exists(path)) {
+			errno = EEXIST;
+			bad = 1;
+		}
 		bad = bad || rename(p.path, path) < 0;
 	}
 	if (bad)

@@ -31,12 +31,11 @@
 /* ---- bytes ----------------------------------------------------------- */
 
 void
-in_start(struct input *in, FILE *f, int dots)
+in_start(struct input *in, FILE *f, enum dots dots)
 {
 	memset(in, 0, sizeof(*in));
 	in->f = f;
 	in->dots = dots;
-	in->crlf = -1;
 }
 
 static int
@@ -64,11 +63,12 @@ is_dot_alone(struct input *in)
 {
 	int c = raw_byte(in), d;
 
-	if ((c == '\n' && in->crlf < 2) || (c == EOF && in->dots == 1))
+	if ((c == '\n' && in->eol != EOL_STRICT) ||
+	    (c == EOF && in->dots == DOTS_END))
 		return 1;
 	if (c == '\r') {
 		d = raw_byte(in);
-		if (d == '\n' || (d == EOF && in->dots == 1))
+		if (d == '\n' || (d == EOF && in->dots == DOTS_END))
 			return 1;
 		unread_byte(in, d);
 	}
@@ -84,32 +84,34 @@ in_read(struct input *in)
 	if (in->ended)
 		return EOF;
 	c = raw_byte(in);
-	if (c == '.' && in->dots && !in->inside) {
+	if (c == '.' && in->dots != DOTS_TEXT && !in->inside) {
 		in->dotted = is_dot_alone(in);
 		if (in->dotted)
 			c = EOF;
-		else if (in->dots == 2)
+		else if (in->dots == DOTS_SMTP)
 			c = raw_byte(in);
 	}
-	if (c == '\r' && in->crlf != 0) {
+	if (c == '\r' && in->eol != EOL_LF) {
 		d = raw_byte(in);
 		if (d == '\n') {
-			in->crlf = in->crlf == 2 ? 2 : 1;
+			if (in->eol == EOL_UNKNOWN)
+				in->eol = EOL_CRLF;
 			c = d;
 		} else {
 			unread_byte(in, d);
-			bare = in->crlf == 2;
+			bare = in->eol == EOL_STRICT;
 		}
 	} else if (c == '\n') {
-		bare = in->crlf == 2;
-		if (in->crlf < 0)
-			in->crlf = 0;
+		bare = in->eol == EOL_STRICT;
+		if (in->eol == EOL_UNKNOWN)
+			in->eol = EOL_LF;
 	}
 	in->bare |= bare;
 	in->inside = c != '\n' || bare;
 	in->ended = c == EOF;
 	if (in->ended)
-		in->failed = in->bare || (in->dots == 2 && !in->dotted);
+		in->failed = in->bare ||
+		    (in->dots == DOTS_SMTP && !in->dotted);
 	return c;
 }
 
@@ -160,7 +162,7 @@ add_byte(struct header *h, int c)
 /* Returns NULL, or what is wrong.  Removed bytes count, as a file with a hole
  * is full of NULs. */
 static const char *
-too_long(const struct header *h)
+length_fault(const struct header *h)
 {
 	return h->n + h->dropped > HEAD_MOST + h->slack ?
 	    "its header is longer than 256 KB" : NULL;
@@ -182,15 +184,15 @@ add_line(struct header *h, struct input *in)
 		else
 			h->dropped++;
 		if (why == NULL)
-			why = too_long(h);
+			why = length_fault(h);
 	} while (c != '\n' && why == NULL);
 	return why;
 }
 
-/* Reads the bytes that show whether a line is a field into rest: 1 for a field,
- * 0 for another line. */
+/* Reads into rest the bytes that show whether a line is a field.  Returns 1 for
+ * a field, 0 for another line. */
 static int
-is_field_start(struct header *h, struct input *in)
+read_field_start(struct header *h, struct input *in)
 {
 	int c, blank = 0;
 
@@ -199,7 +201,7 @@ is_field_start(struct header *h, struct input *in)
 		h->rest[h->nrest++] = (char)c;
 		if (c == ' ' || c == '\t') {
 			if (h->nrest == 1)
-				return h->n > 0;	/* it goes on */
+				return h->n > 0;	/* a folded field */
 			blank = 1;
 		} else if (c == ':') {
 			return h->nrest > 1;
@@ -229,16 +231,17 @@ head_read(struct header *h, struct input *in)
 	h->n = 0;
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;
-		if (!is_field_start(h, in)) {
+		if (!read_field_start(h, in)) {
 			if (!is_from_line(h))
 				break;
 			c = h->rest[h->nrest - 1];
 			h->dropped += h->nrest;
-			while (c != '\n' && c != EOF && too_long(h) == NULL) {
+			while (c != '\n' && c != EOF &&
+			    length_fault(h) == NULL) {
 				c = in_read(in);
 				h->dropped++;
 			}
-			why = too_long(h);
+			why = length_fault(h);
 			continue;
 		}
 		for (i = 0; why == NULL && i < h->nrest; i++)
@@ -441,7 +444,7 @@ edit_field(struct header *h, size_t field,
 		if (!addr_next(&l))
 			break;
 		at = (size_t)(l.p - h->s);
-		if (l.why != NULL || !edit(arg, l.addr, to))
+		if (l.why != NULL || edit(arg, l.addr, to) < 0)
 			continue;
 		first = (size_t)(l.from - h->s);
 		old = (size_t)(l.to - l.from);
@@ -470,11 +473,13 @@ head_edit(struct header *h, const char *name,
 	return 0;
 }
 
+/* Adds the domain to an address without one, for head_edit: 0 or -1. */
 static int
 add_domain(const void *domain, const char *addr, char *to)
 {
-	return addr_domain(addr) == NULL && !addr_special(addr) &&
-	    text_fmt(to, ADDR_SIZE, "%s@%s", addr, (const char *)domain) == 0;
+	if (addr_domain(addr) != NULL || addr_special_byte(addr))
+		return -1;
+	return text_fmt(to, ADDR_SIZE, "%s@%s", addr, (const char *)domain);
 }
 
 /* Puts a Received field before all others. */
@@ -533,9 +538,10 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 /* ---- the author ------------------------------------------------------ */
 
 #ifndef NO_PWD
-/* The first part of the comment field; '&' is the login name. */
+/* Sets the full name to the first part of the comment field, where '&' stands
+ * for the login name. */
 static void
-full_name(struct author *a, const char *gecos)
+set_full_name(struct author *a, const char *gecos)
 {
 	struct text t;
 
@@ -572,7 +578,7 @@ head_author(struct author *a, long uid)
 		return 0;
 	strcpy(a->login, pw->pw_name);
 	if (pw->pw_gecos != NULL)
-		full_name(a, pw->pw_gecos);
+		set_full_name(a, pw->pw_gecos);
 #endif
 	return 0;
 }

@@ -36,9 +36,16 @@ peer_is_served(const char *list, char *name, size_t size)
 	return 1;
 }
 #else
-/* Reads an address: its length in bytes, or 0. */
+
+#ifdef NO_GETADDRINFO
+static const char loopback[] = "127.0.0.0/8";
+#else
+static const char loopback[] = "127.0.0.0/8,::1/128";
+#endif
+
+/* Reads an address.  Returns its length in bytes, or 0. */
 static int
-address(const char *text, unsigned char *to)
+parse_address(const char *text, unsigned char *to)
 {
 #ifdef NO_GETADDRINFO
 	struct in_addr a;
@@ -52,38 +59,40 @@ address(const char *text, unsigned char *to)
 #endif
 }
 
-/* Searches the list for a network that has the address of len bytes: 1, 0, or
- * -1 if the list is wrong. */
+/* Reads a list of networks, and sets *found to 1 if one of them has the address
+ * of len bytes: 0, or -1 if the list is wrong. */
 static int
-is_in(const char *list, const unsigned char *addr, int len)
+search_list(const char *list, const unsigned char *addr, int len, int *found)
 {
 	unsigned char net[16];
 	unsigned long bits, i;
 	const char *end;
 	char one[80];
 	size_t n, k;
-	int size, found = 0;
+	int size;
 
 	for (; *list != '\0'; list += n + (list[n] == ',')) {
 		n = strcspn(list, ",");
 		k = strcspn(list, "/,");
 		if (text_fmt(one, sizeof(one), "%.*s", (int)k, list) < 0 ||
-		    (size = address(one, net)) == 0 || list[k] != '/' ||
+		    (size = parse_address(one, net)) == 0 || list[k] != '/' ||
 		    num_upto(list + k + 1, (unsigned long)size * 8, &bits,
 		    &end) < 0 || end != list + n)
 			return -1;
 		for (i = 0; size == len && i < bits && ((addr[i / 8] ^
 		    net[i / 8]) & 0x80 >> i % 8) == 0; i++)
 			;
-		found |= size == len && i == bits;
+		*found |= size == len && i == bits;
 	}
-	return found;
+	return 0;
 }
 
 int
 peer_is_list(const char *list)
 {
-	return is_in(list, (const unsigned char *)"", 0) >= 0;
+	int found = 0;
+
+	return search_list(list, (const unsigned char *)"", 0, &found) == 0;
 }
 
 int
@@ -101,8 +110,7 @@ peer_is_served(const char *list, char *name, size_t size)
 	} a;
 	const unsigned char *p = (unsigned char *)&a.in.sin_addr;
 	socklen_t n = sizeof(a);
-	char loop[] = "127.0.0.0/8,::1/128";
-	int len = 4;
+	int len = 4, found = 0;
 
 	memset(&a, 0, sizeof(a));
 	if (getpeername(0, &a.any, &n) < 0) {
@@ -128,10 +136,11 @@ peer_is_served(const char *list, char *name, size_t size)
 	} else
 #else
 	(void)mapped;
-	loop[11] = '\0';
 #endif
 	if (a.any.sa_family != AF_INET)
 		return 0;
-	return is_in(loop, p, len) == 1 || is_in(list, p, len) == 1;
+	search_list(loopback, p, len, &found);
+	search_list(list, p, len, &found);
+	return found;
 }
 #endif

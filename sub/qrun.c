@@ -87,7 +87,7 @@ struct file {
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* of the envelope, in <> */
 	int	from, full, null, to;	/* the envelope had such a line */
-	int	settled;	/* m has the sender */
+	int	has_sender;	/* m has the sender */
 	const char *why;	/* why the file is bad, or NULL */
 	int	bounce;		/* the bad file has no sender for a DSN */
 };
@@ -108,9 +108,9 @@ struct place {
 
 static struct office_routers routers;
 
-static int verbose_run;		/* each queued file is printed */
+static int verbose_run;		/* a line is printed for each queued file */
 static long postmanage;		/* of the table; 0: not known */
-static unsigned long postbytes;
+static unsigned long postbytes;	/* of the table; 0: not known */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -122,7 +122,7 @@ static void
 env_from(struct file *q, char *value)
 {
 	q->from = 1;
-	q->settled = 0;
+	q->has_sender = 0;
 	if (text_fmt(q->sender, sizeof(q->sender), "%s", value) < 0)
 		q->why = "its sender is too long";
 }
@@ -139,7 +139,7 @@ env_null(struct file *q, char *value)
 {
 	(void)value;
 	q->null = 1;
-	q->settled = 0;
+	q->has_sender = 0;
 }
 
 static void
@@ -199,7 +199,7 @@ set_sender(struct file *q)
 {
 	if (!q->from)
 		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
-	q->settled = 1;
+	q->has_sender = 1;
 	return mail_set_sender(&q->m, q->null ? "" : q->sender);
 }
 
@@ -207,7 +207,7 @@ static void
 env_to(struct file *q, char *value)
 {
 	q->to = 1;
-	if (!q->settled)	/* routes may depend on the sender */
+	if (!q->has_sender)	/* routes may depend on the sender */
 		set_sender(q);
 	mail_add_list(&q->m, value, value + strlen(value));
 	q->m.dsn[0] = '\0';
@@ -248,9 +248,9 @@ env_line(struct file *q, char *line)
 	return c != EOF || n > 0;
 }
 
-/* Obeys a line of the envelope: 1, or 0 for the last. */
+/* Does what a line of the envelope says.  Returns 1, or 0 for the last line. */
 static int
-env_obey(struct file *q, char *word, char *value)
+env_apply(struct file *q, char *word, char *value)
 {
 	size_t i;
 
@@ -277,14 +277,15 @@ is_header(const char *line, const char *value)
 	    !ctl_is_word(line, (size_t)(value - line), "ENVID"));
 }
 
-/* Reads up to the header: NULL, or why the file is bad. */
+/* Reads up to the header.  Returns NULL, or why the file is bad. */
 static const char *
 read_envelope(struct file *q)
 {
 	static char line[LINE_SIZE];
 	unsigned long start;
 	char *value;
-	int more = 1, crlf;
+	enum eol eol;
+	int more = 1;
 
 	while (more && q->why == NULL) {
 		start = q->in.taken - (unsigned long)q->in.npush;
@@ -292,17 +293,17 @@ read_envelope(struct file *q)
 			break;
 		value = line + strcspn(line, " \t:");
 		if (is_header(line, value)) {
-			crlf = q->in.crlf;
+			eol = q->in.eol;
 			if (fseek(q->f, (long)start, SEEK_SET) != 0)
 				return "its header cannot be found again";
-			in_start(&q->in, q->f, 0);
+			in_start(&q->in, q->f, DOTS_TEXT);
 			q->in.taken = start;
-			q->in.crlf = crlf;
+			q->in.eol = eol;
 			break;
 		}
 		if (*value != '\0')
 			*value++ = '\0';
-		more = env_obey(q, line, value + strspn(value, " \t"));
+		more = env_apply(q, line, value + strspn(value, " \t"));
 	}
 	return q->why;
 }
@@ -340,7 +341,7 @@ read_message(struct file *q)
 	if (q->why != NULL)
 		return BAD;
 	q->why = "its sender is wrong";
-	if ((!q->settled || (m->sender[0] == '\0' && !q->null)) &&
+	if ((!q->has_sender || (m->sender[0] == '\0' && !q->null)) &&
 	    set_sender(q) < 0)
 		return BAD;
 	if (!q->to)
@@ -362,7 +363,7 @@ read_message(struct file *q)
 	    fail_message(q, "loop", "5.4.6");
 }
 
-/* Queues the file path, open as fd: the original or its copy. */
+/* Queues the file at path, open as fd, which is the original or its copy. */
 static enum verdict
 queue_file(struct file *q, const char *path, int fd, unsigned long num,
     const char *name)
@@ -483,7 +484,7 @@ set_aside(const struct file *q, const char *base)
 /* Opens the file.  Root may read files that only another user can read, but the
  * directory belongs to the post office's owner.  So we change to the directory
  * as the owner, check that it is his, and only then open a name in it as root.
- * A descriptor, or -1. */
+ * Returns a descriptor, or -1 with errno. */
 static int
 open_file(struct file *q)
 {
@@ -545,7 +546,7 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
  * second name is set aside: it could be another user's file, which root would
  * read for the owner of the directory, or give to him. */
 static enum verdict
-take_open(struct file *q, int fd, const char *dir, const char *base)
+queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 {
 	enum verdict v;
 
@@ -554,7 +555,7 @@ take_open(struct file *q, int fd, const char *dir, const char *base)
 			say("it is locked: another run is at work on it");
 			return STAYS;
 		}
-		if (accept_remove_known(q->po, base))
+		if (accept_remove_known(q->po, base) == 0)
 			return TAKEN;
 	}
 	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* not all systems can */
@@ -590,8 +591,9 @@ remove_special(struct file *q, const char *dir)
 	return bad < 0 ? BAD : TAKEN;
 }
 
+/* Opens and queues the file. */
 static enum verdict
-try_file(struct file *q, const struct routes *routes, const char *dir,
+open_and_queue(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
 	int fd = open_file(q);
@@ -609,22 +611,23 @@ try_file(struct file *q, const struct routes *routes, const char *dir,
 			close(fd);
 		return LATER;
 	}
-	in_start(&q->in, q->f, 0);
+	in_start(&q->in, q->f, DOTS_TEXT);
 	uid = (long)q->st.st_uid;
 	if (strcmp(dir, "private") == 0 && rights_is_ours(uid))
 		uid = accept_parse_name(base, name, sizeof(name));
 	v = LATER;
 	if (mail_init(&q->m, routes, uid) == 0) {
 		set_rights(q, routes, dir, uid);
-		v = take_open(q, fd, dir, base);
+		v = queue_open_file(q, fd, dir, base);
 	}
 	mail_free(&q->m);
 	fclose(q->f);
 	return v;
 }
 
+/* Queues, defers or sets aside one file. */
 static enum verdict
-take_file(const struct place *p, const char *base)
+process_file(const struct place *p, const char *base)
 {
 	const char *dir = p->dir;
 	static struct file q;	/* large, and there is only one at a time */
@@ -637,7 +640,7 @@ take_file(const struct place *p, const char *base)
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
 	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
 	say_set_topic(topic);
-	v = try_file(&q, &p->routes, dir, base);
+	v = open_and_queue(&q, &p->routes, dir, base);
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
@@ -651,7 +654,7 @@ take_file(const struct place *p, const char *base)
 
 /* Sleeps for this time, or until a notice comes or a signal ends the run. */
 static void
-sleep_until(long seconds)
+sleep_for(long seconds)
 {
 	struct timeval tv;
 	char notice[100];
@@ -668,7 +671,7 @@ sleep_until(long seconds)
 			;
 }
 
-/* Opens the lock file, which may be root's: a descriptor, or -1. */
+/* Opens the lock file, which may be root's.  Returns a descriptor, or -1. */
 static int
 open_lock(const char *path)
 {
@@ -692,7 +695,8 @@ open_lock(const char *path)
 	return fd;
 }
 
-/* Waits up to LOCK_MOST seconds for the lock: its descriptor, or -1. */
+/* Waits up to LOCK_MOST seconds for the lock.  Returns its descriptor, or -1
+ * after saying why. */
 static int
 lock_runs(const char *po)
 {
@@ -704,7 +708,7 @@ lock_runs(const char *po)
 	for (i = 0; fd_lock(fd) < 0; i++) {
 		if ((errno == EACCES || errno == EAGAIN) && i < LOCK_MOST &&
 		    !leave) {
-			sleep_until(1);
+			sleep_for(1);
 			continue;
 		}
 		if (!leave)
@@ -725,10 +729,10 @@ is_hidden(const char *s)
 	return accept_parse_name(s, name, sizeof(name)) >= 0;
 }
 
-/* Takes files of the list until all are taken: 0, or an exit code.  Workers
+/* Processes files of the list until none is left: 0, or an exit code.  Workers
  * have one offset: who moves it by one has that file. */
 static int
-take_list(struct place *p)
+process_list(struct place *p)
 {
 	int code = 0;
 	const char *base, *path;
@@ -751,14 +755,14 @@ take_list(struct place *p)
 			p->deferred += lstat(path, &st) == 0 &&
 			    S_ISREG(st.st_mode) && defer_file(p->po, path,
 			    base, p->mark, p->why) == 0;
-		else if (take_file(p, base) != TAKEN)
+		else if (process_file(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
 	say_set_topic(NULL);
 	return code;
 }
 
-/* Waits for a child: its exit code.  Passes SIGTERM on to it. */
+/* Waits for a child, and passes SIGTERM on to it.  Returns its exit code. */
 static int
 wait_worker(pid_t pid)
 {
@@ -779,7 +783,8 @@ wait_worker(pid_t pid)
 	return X_TEMPFAIL;
 }
 
-/* Shares the list between n processes, of which we are one. */
+/* Shares the list between n processes, of which we are one: 0, or an exit code.
+ */
 static int
 share_list(struct place *p, unsigned n)
 {
@@ -791,9 +796,9 @@ share_list(struct place *p, unsigned n)
 	for (i = 1; i < n; i++) {
 		pid[i] = fork();
 		if (pid[i] == 0)
-			_exit(take_list(p));
+			_exit(process_list(p));
 	}
-	code = take_list(p);
+	code = process_list(p);
 	for (i = 1; i < n; i++) {
 		/* the others do the work of a worker that did not start */
 		other = pid[i] < 0 ? 0 : wait_worker(pid[i]);
@@ -803,10 +808,10 @@ share_list(struct place *p, unsigned n)
 	return code;
 }
 
-/* Takes all files of the directory whose names fit, under the lock: 0, or an
- * exit code. */
+/* Processes all files of the directory whose names fit, under the lock: 0, or
+ * an exit code. */
 static int
-take_dir(struct place *p, const char *dir, int (*fits)(const char *))
+process_dir(struct place *p, const char *dir, int (*fits)(const char *))
 {
 	unsigned n = p->why[0] != '\0' ? 1 : (unsigned)p->routes.workers;
 	int code;
@@ -819,24 +824,26 @@ take_dir(struct place *p, const char *dir, int (*fits)(const char *))
 	}
 	if (n > p->scan.n)
 		n = p->scan.n;
+	code = X_TEMPFAIL;
 	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)
-		code = say_cannot("use", ".submit.lock") < 0 ? X_TEMPFAIL : 0;
+		say_cannot("use", ".submit.lock");
 	else
-		code = n > 1 ? share_list(p, n) : take_list(p);
+		code = n > 1 ? share_list(p, n) : process_list(p);
 	scan_free(&p->scan);
 	return code;
 }
 
-/* Takes router/ and, while it has nothing new, the others. */
+/* Processes router/ and, while it has nothing new, the others: 0, or an exit
+ * code. */
 static int
-take_routers(struct place *p)
+process_routers(struct place *p)
 {
 	int i, bad, code = 0;
 
 	do {
 		for (i = 0; i < routers.n && !leave; i++) {
 			p->low = i > 0;
-			bad = take_dir(p, routers.v[i], deferred_is_name);
+			bad = process_dir(p, routers.v[i], deferred_is_name);
 			if (bad != 0)
 				code = bad;
 			if (i == 0)
@@ -881,9 +888,9 @@ table_mark(const char *table)
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
 
-/* Takes all directories: 0, or an exit code. */
+/* Processes all directories: 0, or an exit code. */
 static int
-take_dirs(struct place *p)
+process_dirs(struct place *p)
 {
 	int hidden = 0, code, old = 0;
 
@@ -891,13 +898,13 @@ take_dirs(struct place *p)
 		if (entry_check_room(p->po, &p->routes, 0.0) < 0 ||
 		    rights_make_dir(p->po, "private", 077) < 0)
 			return X_TEMPFAIL;
-		hidden = take_dir(p, "private", is_hidden);
+		hidden = process_dir(p, "private", is_hidden);
 	}
 	if (defer_has_dir(p->po)) {
-		old = take_dir(p, DEFERRED, deferred_is_name);
+		old = process_dir(p, DEFERRED, deferred_is_name);
 		defer_next_wait(p->po, p->mark);
 	}
-	code = take_routers(p);
+	code = process_routers(p);
 	if (p->deferred > 0)
 		say("messages moved to " DEFERRED " until there is a table: "
 		    "%u", p->deferred);
@@ -905,6 +912,7 @@ take_dirs(struct place *p)
 	    old != 0 ? old : hidden;
 }
 
+/* Does one run: 0, or an exit code. */
 static int
 run(const char *po, const char *table)
 {
@@ -923,7 +931,7 @@ run(const char *po, const char *table)
 		text_fmt(p.why, sizeof(p.why), "no table of routes: %s",
 		    p.routes.mistake);
 	}
-	code = take_dirs(&p);
+	code = process_dirs(&p);
 	route_free(&p.routes);
 	close(p.turn);
 	return code;
@@ -964,7 +972,7 @@ catch_term(void)
 
 /* Opens the socket for notices, to which any user may write. */
 static void
-listen_to(const char *po)
+open_notices(const char *po)
 {
 #ifndef NO_TCP
 	struct sockaddr_un a;
@@ -1026,13 +1034,13 @@ has_changed(struct watch *w, const char *po)
 /* Recovers entries of transport/.  If a process is at work on one, transport/
  * is read again, as the end of the process does not change the directory. */
 static void
-recover_at_times(struct watch *w, const char *po, long every)
+recover_if_due(struct watch *w, const char *po, long every)
 {
 	if (now.mono < w->due)
 		return;
 	w->due = now.mono + (every < RECOVER_MOST / RECOVER_LOOKS ?
 	    (double)every * RECOVER_LOOKS : RECOVER_MOST);
-	if (has_changed(w, po) && entry_recover(po))
+	if (has_changed(w, po) && entry_recover(po) < 0)
 		w->known = 0;
 }
 
@@ -1059,30 +1067,35 @@ is_deferred_due(struct watch *w, const char *po, const char *table)
 	return 1;
 }
 
+/* tidier: the child that tidies. */
+struct tidier {
+	pid_t	pid;		/* 0: none, -1: it could not be started */
+	double	due;		/* mono; the next start */
+};
+
 /* Tidies in a child, so that no mail waits. */
 static void
-tidy_at_times(const char *po)
+tidy_if_due(struct tidier *t, const char *po)
 {
-	static double due;	/* mono */
-	static pid_t child;
-
-	if (child > 0 && waitpid(child, NULL, WNOHANG) != 0)
-		child = 0;
-	if (child > 0 || now.mono < due)
+	if (t->pid > 0 && waitpid(t->pid, NULL, WNOHANG) != 0)
+		t->pid = 0;
+	if (t->pid > 0 || now.mono < t->due)
 		return;
-	due = now.mono + TIDY_EVERY + 1;
+	t->due = now.mono + TIDY_EVERY + 1;
 	fflush(stderr);
-	child = fork();
-	if (child != 0)
+	t->pid = fork();
+	if (t->pid != 0)
 		return;
 	signal(SIGTERM, SIG_DFL);
 	tidy_run(po, postmanage, postbytes);
 	_exit(0);
 }
 
+/* Does a run after each change, or after a time that follows a failed run. */
 static void
 run_every(const char *po, const char *table, long every)
 {
+	struct tidier tidier = { 0, 0 };
 	long pause = every;	/* seconds; doubles after trouble */
 	double again = 0;
 	static struct watch w[OFFICE_ROUTERS], crashes, old;
@@ -1094,7 +1107,7 @@ run_every(const char *po, const char *table, long every)
 	old.dir = DEFERRED;
 	while (!leave) {
 		clock_read();
-		recover_at_times(&crashes, po, every);
+		recover_if_due(&crashes, po, every);
 		for (i = changed = 0; i < routers.n; i++)
 			changed |= has_changed(&w[i], po);
 		changed |= is_deferred_due(&old, po, table);
@@ -1106,9 +1119,9 @@ run_every(const char *po, const char *table, long every)
 			else if (pause < AGAIN_MOST)
 				pause *= 2;
 		}
-		tidy_at_times(po);
+		tidy_if_due(&tidier, po);
 		if (!leave)
-			sleep_until(every);
+			sleep_for(every);
 	}
 }
 
@@ -1147,10 +1160,10 @@ qrun(const char *po, const char *table, long every, int verbose)
 	 * root, and open_file goes back to it */
 	if (*po == '/' && *table == '/' && chdir("/") < 0)
 		return X_OSERR;
-	if (every < 0) {
+	if (every == TIDY_ONLY) {
 		load_table(&routes, table);
 		route_free(&routes);
-	} else if (every == 0) {
+	} else if (every == RUN_ONCE) {
 		entry_recover(po);
 		code = run(po, table);
 	}
@@ -1168,7 +1181,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 				 * leave no number that select() can take */
 	if (catch_term() < 0)
 		return X_OSERR;
-	listen_to(po);
+	open_notices(po);
 	run_every(po, table, every);
 	return 0;
 }

@@ -31,7 +31,7 @@ entry_is_abandoned(const char *path, int dead)
 	return alone;
 }
 
-/* Recovers one control file: 0, or 1 if it stays as it is. */
+/* Recovers one control file: 0, or -1 if it stays as it is. */
 static int
 recover_entry(const char *po, const char *name)
 {
@@ -51,9 +51,9 @@ recover_entry(const char *po, const char *name)
 	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	alone = entry_is_abandoned(dot, dead);
 	if (!path_exists(msg))
-		return !dead || !alone || unlink(dot) < 0;
+		return !dead || !alone ? -1 : unlink(dot);
 	if (!alone || path_exists(ctl) || rename(dot, ctl) < 0)
-		return 1;
+		return -1;
 	say("%s: queued now, after a crash", ctl);
 	entry_notify(po, name);
 	return 0;
@@ -68,10 +68,10 @@ entry_recover(const char *po)
 	int left = 0;
 
 	if (d == NULL)
-		return 1;
+		return -1;
 	while ((e = readdir(d)) != NULL)
 		if (strncmp(e->d_name, SUBMIT_MARK, mark) == 0)
-			left |= recover_entry(po, e->d_name + mark);
+			left |= recover_entry(po, e->d_name + mark) < 0;
 	closedir(d);
-	return left;
+	return left ? -1 : 0;
 }

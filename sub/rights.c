@@ -20,7 +20,7 @@
 #ifdef NO_SETEUID
 #define CAN_SERVE 0
 #define setegid setgid
-#define seteuid setuid		/* never called then */
+#define seteuid setuid		/* not called, as CAN_SERVE is 0 */
 #else
 #define CAN_SERVE 1
 #endif
@@ -55,7 +55,7 @@ rights_drop(void)
 	if (setgid(getgid()) < 0 || setregid(getgid(), getgid()) < 0)
 		return -1;
 	if (getuid() != 0 && ours != getgid() && setegid(ours) == 0)
-		return -1;	/* it can still be had back */
+		return -1;	/* the group was not given up for good */
 #endif
 	ours = getgid();
 	return 0;

@@ -120,7 +120,7 @@ cut_word(char **p)
 	return s;
 }
 
-/* NULL, or what is wrong with the host. */
+/* Returns NULL, or what is wrong with the host. */
 static const char *
 host_fault(const char *s)
 {
@@ -150,7 +150,8 @@ add_domain(struct routes *t, struct text *s)
 /*
  * Expands a pattern.  The scheduler's patterns are for channel/host; they add
  * "/" and "*" to one without a '/'.  A '/' at the end of the pattern and of the
- * address avoids that and changes nothing else.  NULL, or what is wrong.
+ * address avoids that and changes nothing else.  Returns NULL, or what is
+ * wrong.
  */
 static const char *
 expand(struct routes *t, const char *pattern, char ***to)
@@ -203,7 +204,8 @@ has_our_domain(const struct routes *t, const struct route *r)
 	return 0;
 }
 
-/* NULL, or what is wrong with the fourth word, which may be missing. */
+/* Sets the form of the user by the fourth word, which may be missing.  Returns
+ * NULL, or what is wrong with that word. */
 static const char *
 set_user_form(struct routes *t, struct route *r, const char *s)
 {
@@ -288,7 +290,8 @@ cut_comment(char *s)
 	return end;
 }
 
-/* NULL, or what is wrong with the line, whose list is p. */
+/* Adds an alias with the list p.  Returns NULL, or what is wrong with the line.
+ */
 static const char *
 add_alias(struct routes *t, const char *pattern, char *p)
 {
@@ -304,7 +307,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	text_init(&list, members, sizeof(members));
 	addr_start(&l, p, cut_comment(p));
 	while (addr_next(&l)) {
-		if (l.why == NULL && addr_special(l.addr))
+		if (l.why == NULL && addr_special_byte(l.addr))
 			l.why = "an alias has no programs, files and lists";
 		if (l.why != NULL) {
 			text_fmt(reason, sizeof(reason), "%.200s: %s",
@@ -322,7 +325,8 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	return NULL;
 }
 
-/* NULL, or what is wrong with a line that rewrites senders. */
+/* Adds a line that rewrites senders.  Returns NULL, or what is wrong with it.
+ */
 static const char *
 add_sender(struct routes *t, const char *pattern, const char *to)
 {
@@ -339,7 +343,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	t->word = to;
 	addr_start(&l, to, to + strlen(to));
 	if (strchr(to, '@') == NULL ? !addr_is_domain(to) :
-	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special(to))
+	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special_byte(to))
 		return "a sender becomes a domain, or one address";
 	r->host = mem_dup(to);
 	return r->host == NULL ? "no memory" : NULL;
@@ -384,7 +388,7 @@ set_param(struct routes *t, const char *name, const char *value)
 	    "the size is not valid or too large; write 64M, 100k, 0";
 }
 
-/* NULL, or what is wrong with the line, whose rest is p. */
+/* Adds a route; p is the rest of the line.  Returns NULL, or what is wrong. */
 static const char *
 parse_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, char *p)
@@ -408,7 +412,7 @@ parse_route(struct routes *t, const char *pattern, const char *channel,
 	return add_route(t, pattern, channel, host, user);
 }
 
-/* NULL, or what is wrong with the line. */
+/* Reads a line.  Returns NULL, or what is wrong with the line. */
 static const char *
 parse_line(struct routes *t, struct lines *l)
 {
@@ -554,7 +558,8 @@ route_free(struct routes *t)
 static void
 make_plain(const char *addr, char *s)
 {
-	int at = addr_domain(addr) != NULL || addr_special(addr) ? '@' : '\1';
+	int at = addr_domain(addr) != NULL || addr_special_byte(addr) ?
+	    '@' : '\1';
 	char *p = s;
 
 	for (; *addr != '\0'; addr++) {
@@ -569,6 +574,8 @@ make_plain(const char *addr, char *s)
 	*p = '\0';
 }
 
+/* Returns the pattern of the line that matches the plain address s, or NULL.
+ * If first is not 0, the pattern must begin with that byte. */
 static const char *
 find_match(const struct route *r, const char *s, int first)
 {
@@ -626,7 +633,7 @@ set_user(struct target *t, const struct routes *table,
 		return text_fmt(t->user, sizeof(t->user), "%.*s", (int)n, addr);
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
-	    (addr_special(addr) && strcmp(r->host, "-") == 0))
+	    (addr_special_byte(addr) && strcmp(r->host, "-") == 0))
 		return text_fmt(t->user, sizeof(t->user), "%s", addr);
 	return text_fmt(t->user, sizeof(t->user), "%s@%s", addr,
 	    table->domain);
@@ -637,7 +644,7 @@ static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)
 {
-	int first = addr_special(t->user), postmaster;
+	int first = addr_special_byte(t->user), postmaster;
 	char s[ADDR_SIZE + 1];
 	struct route *r;
 
@@ -668,7 +675,7 @@ set_target(struct target *t, const struct routes *table,
 	if (r->user == USER_REST) {
 		domain = hop;
 		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
-		    addr_special(addr + n + 1) ||
+		    addr_special_byte(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
 		    !addr_is_domain(hop))
 			return fail_target(t, X_NOHOST,
@@ -715,20 +722,20 @@ route_rewrite(const struct routes *table, const char *addr, char *to)
 	while (r != NULL && !is_sender(table, r->patterns, r->name, addr))
 		r = r->next;
 	if (r == NULL)
-		return 0;
+		return -1;
 	return strchr(r->host, '@') != NULL ?
-	    text_fmt(to, ADDR_SIZE, "%s", r->host) == 0 :
+	    text_fmt(to, ADDR_SIZE, "%s", r->host) :
 	    text_fmt(to, ADDR_SIZE, "%.*s%s",
-	    (int)(addr_domain(addr) - addr), addr, r->host) == 0;
+	    (int)(addr_domain(addr) - addr), addr, r->host);
 }
 
 int
 route_find(const struct routes *table, const char *sender, const char *addr,
-    const char *but, const struct route *within, struct target *t)
+    const char *except, const struct route *within, struct target *t)
 {
 	const char *pattern = NULL;
 	struct route *r;
-	int first = addr_special(addr);
+	int first = addr_special_byte(addr);
 	char s[ADDR_SIZE + 1];
 
 	memset(t, 0, sizeof(*t));
@@ -736,8 +743,8 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 	for (r = table->first; r != NULL; r = r->next)
 		if (!r->name && r != within && (r->from == NULL ||
 		    is_sender(table, r->from, r->from_name, sender)) &&
-		    (but == NULL ||
-		    r->channel == NULL || strcmp(r->channel, but) != 0) &&
+		    (except == NULL || r->channel == NULL ||
+		    strcmp(r->channel, except) != 0) &&
 		    (pattern = find_match(r, s, first)) != NULL)
 			break;
 	if (r == NULL)
@@ -757,12 +764,13 @@ route_list(const struct routes *table, void (*each)(unsigned long line,
     const char *channel, const char *host))
 {
 	const struct route *r;
-	int none = 0;	/* no name is local, as an alias has all names */
+	int replaced = 0;	/* an alias replaces all local names */
 
 	for (r = table->first; r != NULL; r = r->next)
-		none |= r->name && strcmp(r->patterns[0], "*/") == 0;
+		replaced |= r->name && strcmp(r->patterns[0], "*/") == 0;
 	for (r = table->first; r != NULL; r = r->next)
-		if (r->channel != NULL && !(none && strcmp(r->host, "-") == 0 &&
+		if (r->channel != NULL &&
+		    !(replaced && strcmp(r->host, "-") == 0 &&
 		    strcmp(r->channel, "local") == 0))
 			each(r->line, r->channel,
 			    strchr(r->host, '$') == NULL ? r->host : "*");

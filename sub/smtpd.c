@@ -156,9 +156,10 @@ split_path(char *arg, const char *word, char **path, char **rest)
 	return 0;
 }
 
-/* Calls see for each "NAME=VALUE": NULL, or the reply to a wrong one. */
+/* Calls set for each "NAME=VALUE".  Returns NULL, or the reply to a wrong one,
+ * as set does. */
 static const char *
-parse_parameters(char *p, const char *(*see)(const char *name, char *value))
+parse_parameters(char *p, const char *(*set)(const char *name, char *value))
 {
 	const char *why = NULL;
 	char *name, *value;
@@ -169,13 +170,13 @@ parse_parameters(char *p, const char *(*see)(const char *name, char *value))
 		if (value != NULL)
 			*value++ = '\0';
 		text_lower(name);
-		why = see(name, value != NULL ? value : name + strlen(name));
+		why = set(name, value != NULL ? value : name + strlen(name));
 	}
 	return why;
 }
 
 static const char *
-mail_parameter(const char *name, char *value)
+set_mail_parameter(const char *name, char *value)
 {
 	const struct smtpd *how = s.how;
 	unsigned long n;
@@ -203,7 +204,7 @@ mail_parameter(const char *name, char *value)
 }
 
 static const char *
-rcpt_parameter(const char *name, char *value)
+set_rcpt_parameter(const char *name, char *value)
 {
 	const char *type = strchr(value, ';');
 	size_t n = strlen(s.m.dsn);
@@ -235,7 +236,7 @@ reset(void)
 	s.begun = 0;
 }
 
-/* Notes the name of the client: 1, or 0 after refusing it. */
+/* Notes the name of the client: 0, or -1 after refusing it. */
 static int
 set_helo(const char *arg)
 {
@@ -243,27 +244,27 @@ set_helo(const char *arg)
 
 	if (!etrn_is_host(arg)) {
 		reply("501 5.5.4 the name is missing or wrong");
-		return 0;
+		return -1;
 	}
 	reset();
 	text_fmt(s.helo, sizeof(s.helo), "%s", arg);
 	for (p = s.helo; *p != '\0'; p++)
 		if (strchr("()<>\\\"", *p) != NULL)
 			*p = '_';
-	return 1;
+	return 0;
 }
 
 static void
 do_helo(char *arg)
 {
-	if (set_helo(arg))
+	if (set_helo(arg) == 0)
 		reply("250 %s", s.how->routes->domain);
 }
 
 static void
 do_ehlo(char *arg)
 {
-	if (!set_helo(arg) || s.how->batch)
+	if (set_helo(arg) < 0 || s.how->batch)
 		return;
 	reply("250-%s", s.how->routes->domain);
 	reply("250-SIZE %lu", s.how->routes->most);
@@ -304,7 +305,7 @@ do_mail(char *arg)
 	}
 	s.begun = 1;
 	if (split_path(arg, "FROM:", &path, &rest) == 0)
-		why = parse_parameters(rest, mail_parameter);
+		why = parse_parameters(rest, set_mail_parameter);
 	if (why == NULL && mail_set_sender(&s.m, path) == 0) {
 		reply("250 2.1.0 ok");
 		return;
@@ -328,7 +329,7 @@ do_rcpt(char *arg)
 	s.m.dsn[0] = '\0';
 	s.m.orcpt = 1;
 	if (split_path(arg, "TO:", &path, &rest) == 0)
-		why = parse_parameters(rest, rcpt_parameter);
+		why = parse_parameters(rest, set_rcpt_parameter);
 	if (why != NULL) {
 		reply("%s", why);
 		return;
@@ -356,12 +357,12 @@ do_data(char *arg)
 		return;
 	}
 	reply("354 end with a dot on a line of its own");
-	in_start(&s.data, stdin, 2);
+	in_start(&s.data, stdin, DOTS_SMTP);
 	s.data.next = get_byte;
-	s.data.crlf = s.how->batch ? 1 : 2;
+	s.data.eol = s.how->batch ? EOL_CRLF : EOL_STRICT;
 	code = X_DATAERR;
 	if (s.begun && s.m.ndest > 0)
-		code = s.how->take(&s.m, &s.data, name);
+		code = s.how->take(s.how, &s.m, &s.data, name);
 	else
 		say("a message has no sender or no recipient");
 	while (in_read(&s.data) != EOF)
@@ -386,14 +387,6 @@ do_rset(char *arg)
 {
 	(void)arg;
 	reset();
-	reply("250 2.0.0 ok");
-}
-
-static void
-do_noop(char *arg)
-{
-	(void)arg;
-	reply("250 2.0.0 ok");
 }
 
 static void
@@ -411,7 +404,8 @@ do_vrfy(char *arg)
 	if (code == 0)
 		reply("252 2.1.5 such mail is taken");
 	else
-		reply("550 5.1.1 %s", *arg == '\0' ? "which?" : say_last());
+		reply("550 5.1.1 %s", *arg == '\0' ? "VRFY has no address" :
+		    say_last());
 }
 
 static void
@@ -429,36 +423,28 @@ do_etrn(char *arg)
 }
 
 static void
-do_help(char *arg)
-{
-	(void)arg;
-	reply("214 2.0.0 HELO EHLO MAIL RCPT DATA RSET NOOP VRFY ETRN QUIT");
-}
-
-static void
-refuse_command(char *arg)
-{
-	(void)arg;
-	reply("502 5.5.1 the command is not implemented");
-}
-
-static void
 do_quit(char *arg)
 {
 	(void)arg;
-	reply("221 2.0.0 bye");
 	s.over = 1;
 }
 
+static const char ok[] = "250 2.0.0 ok";
+static const char missing[] = "502 5.5.1 the command is not implemented";
+
 static const struct {
 	const char *name;
-	void	(*run)(char *arg);
+	void	(*run)(char *arg);	/* NULL: does nothing */
+	const char *reply;		/* NULL: run replies */
 } commands[] = {
-	{ "helo", do_helo }, { "ehlo", do_ehlo }, { "mail", do_mail },
-	{ "rcpt", do_rcpt }, { "data", do_data }, { "rset", do_rset },
-	{ "noop", do_noop }, { "vrfy", do_vrfy }, { "etrn", do_etrn },
-	{ "quit", do_quit }, { "help", do_help }, { "expn", refuse_command },
-	{ "starttls", refuse_command }, { "auth", refuse_command }
+	{ "helo", do_helo, NULL }, { "ehlo", do_ehlo, NULL },
+	{ "mail", do_mail, NULL }, { "rcpt", do_rcpt, NULL },
+	{ "data", do_data, NULL }, { "rset", do_rset, ok },
+	{ "noop", NULL, ok }, { "vrfy", do_vrfy, NULL },
+	{ "etrn", do_etrn, NULL }, { "quit", do_quit, "221 2.0.0 bye" },
+	{ "help", NULL, "214 2.0.0 HELO EHLO MAIL RCPT DATA RSET NOOP VRFY "
+	    "ETRN QUIT" }, { "expn", NULL, missing },
+	{ "starttls", NULL, missing }, { "auth", NULL, missing }
 };
 
 static void
@@ -476,7 +462,11 @@ run_command(char *line)
 	text_lower(name);
 	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (strcmp(name, commands[i].name) == 0) {
-			commands[i].run(line + n + strspn(line + n, " "));
+			if (commands[i].run != NULL)
+				commands[i].run(line + n +
+				    strspn(line + n, " "));
+			if (commands[i].reply != NULL)
+				reply("%s", commands[i].reply);
 			return;
 		}
 	reply("500 5.5.1 the command is not known");

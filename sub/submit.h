@@ -18,13 +18,13 @@
 #define DOMAIN_SIZE	256	/* bytes of a domain, the NUL included */
 #define HOPS_MOST	50	/* Received fields of a message in a loop */
 
-/* verdict: what became of a file; all but TAKEN were said. */
+/* verdict: what became of a file.  With all but TAKEN a line was printed. */
 enum verdict {
 	TAKEN,			/* the step or the file is done */
 	BAD,			/* no run could take the file */
 	LATER,			/* nothing was changed; a later run may try */
-	STAYS			/* the file stays for the next run, or a crash
-				 * is as likely to have left it (recover.c) */
+	STAYS			/* as after a crash: the next run takes the
+				 * file, or recover.c completes its entry */
 };
 
 /* ======================================================================
@@ -85,9 +85,10 @@ struct addr_list {
 void	addr_start(struct addr_list *, const char *p, const char *end);
 int	addr_next(struct addr_list *);	/* 1; 0 at the end */
 int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
-/* Returns '|', '/' or ':' if the address begins with it, quoted or not, as an
- * agent may take such an address for a program, a file or a list.  Else 0. */
-int	addr_special(const char *);
+/* Returns the '|', '/' or ':' that the address begins with, quoted or not, as
+ * an agent may take such an address for a program, a file or a list.  Else 0.
+ */
+int	addr_special_byte(const char *);
 void	addr_fold_domain(char *);	/* makes its domain lower case */
 
 /* ======================================================================
@@ -141,37 +142,47 @@ struct target {
  * EINVAL if it has mistakes, which were printed.  domain is set in any case. */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
-/* Routes the bare address for a sender, without routes to the channel but
- * (NULL: none): 0, or -1 with why and code.  within: the alias whose list has
- * the address, or NULL. */
+/* Routes the bare address for a sender, by lines with any channel except this
+ * one (NULL: any): 0, or -1 with why and code.  within: the alias whose list
+ * has the address, or NULL. */
 int	route_find(const struct routes *, const char *sender, const char *addr,
-	    const char *but, const struct route *within, struct target *);
+	    const char *except, const struct route *within, struct target *);
 /* Returns the address without our own names at the beginning of a UUCP path. */
 const char *route_skip_uucp(const struct routes *, const char *addr);
-/* Rewrites a sender into to, of ADDR_SIZE bytes: 1, or 0 if no line matches. */
+/* Rewrites a sender into to, of ADDR_SIZE bytes: 0, or -1 if no line matches.
+ */
 int	route_rewrite(const struct routes *, const char *addr, char *to);
 /* Calls each for the lines with a channel; a host with $h is "*". */
 void	route_list(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
-/* Returns the addresses of an alias, each with a NUL, an empty one at the end;
- * NULL from the second call on with the same turn, a number from 1. */
+/* Returns the addresses of an alias, each with a NUL, an empty one at the end.
+ * Returns NULL if an earlier call had the same turn, a number from 1. */
 const char *route_members(struct route *, unsigned long turn);
 
 /* ======================================================================
  * header.c - reads a message and completes its header
  * ====================================================================== */
 
+enum dots {
+	DOTS_TEXT,		/* the end of the file ends the message */
+	DOTS_END,		/* so does a line with only a '.' */
+	DOTS_SMTP		/* only such a line does; other lines lose a '.'
+				 * at their beginning */
+};
+
+enum eol {
+	EOL_UNKNOWN,		/* the first line tells */
+	EOL_LF, EOL_CRLF,
+	EOL_STRICT		/* CR LF; a bare CR or LF is an error */
+};
+
 /* input: the bytes of a message, with lines that end in LF only. */
 struct input {
 	FILE	*f;
 	int	(*next)(void);	/* returns the next byte; NULL: getc(f) */
-	int	dots;		/* 1: a line with only a '.' or the end of file
-				 * ends the message; 2: only such a line ends
-				 * it, and lines lose a '.' at their beginning,
-				 * as in SMTP */
-	int	crlf;		/* lines end in CR LF: 1, 0 or -1, not known; 2:
-				 * a bare CR or LF is an error */
-	int	bare;		/* crlf 2: a bare CR or LF was read */
+	enum dots dots;
+	enum eol eol;
+	int	bare;		/* EOL_STRICT: a bare CR or LF was read */
 	int	failed;		/* the message ended with an error */
 	int	dotted;		/* the line with only a '.' was read */
 	int	inside;		/* the next byte is within a line */
@@ -199,7 +210,7 @@ struct author {
 	char	from[400];	/* SMTP client, for Received, or "" */
 };
 
-void	in_start(struct input *, FILE *, int dots);
+void	in_start(struct input *, FILE *, enum dots);
 int	in_read(struct input *);	/* EOF at the end */
 int	in_has_failed(const struct input *);	/* 1 after an error */
 /* Copies the rest of the message to the file and ends its last line; last is
@@ -224,7 +235,7 @@ int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
 /* Replaces addresses in the fields of this name by what edit copies to to, if
- * edit returns 1: 0, or -1 without memory. */
+ * edit returns 0: 0, or -1 without memory. */
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
@@ -243,7 +254,8 @@ struct addressee {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided */
-	int	also;		/* not the first addressee of addr, an alias */
+	int	also;		/* addr is an alias, and another addressee of it
+				 * comes before */
 };
 
 struct mail {
@@ -322,9 +334,9 @@ int	entry_sync(const char *po, const char *dir);
  * to recover.c. */
 enum verdict entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
-/* Write what precedes the body, for router/ and for the queue: 0 or -1. */
-int	entry_envelope(const struct mail *, FILE *);
-int	entry_header(const struct mail *, FILE *);
+/* Print the envelope for router/, and the header: 0 or -1. */
+int	entry_print_envelope(const struct mail *, FILE *);
+int	entry_print_header(const struct mail *, FILE *);
 /* Sends the scheduler a notice; without one it finds the message later. */
 void	entry_notify(const char *po, const char *name);
 int	entry_is_open(int fd, const char *path);	/* 1: fd is the file */
@@ -333,8 +345,8 @@ int	entry_is_open(int fd, const char *path);	/* 1: fd is the file */
  * recover.c - completes queue entries that a crash interrupted
  * ====================================================================== */
 
-/* Completes all such entries: 0, or 1 if another process may be at work on one,
- * so that the caller tries again. */
+/* Completes all such entries: 0, or -1 if another process may be at work on
+ * one, so that the caller tries again. */
 int	entry_recover(const char *po);
 /* Returns 1 if no process is at work on the control file.  dead: kill() did not
  * find its process. */
@@ -360,7 +372,7 @@ enum verdict accept_copy(const struct post *, int fd, const struct stat *,
 /* Returns the uid in a name of accept_hide, and copies the part before it; -1
  * for another name. */
 long	accept_parse_name(const char *base, char *name, size_t size);
-/* Removes the original if its copy is in the queue: 1; else 0. */
+/* Removes the original if its copy is in the queue: 0, or -1 if no copy is. */
 int	accept_remove_known(const char *po, const char *base);
 
 /* ======================================================================
@@ -422,7 +434,8 @@ struct smtpd {
 	int	serves;		/* we may write to the queue */
 	/* Queues the message that follows, with this envelope: 0 and its name,
 	 * of 80 bytes; or an exit code after saying why. */
-	int	(*take)(struct mail *, struct input *, char *name);
+	int	(*take)(const struct smtpd *, struct mail *, struct input *,
+		    char *name);
 };
 
 /* Serves a client until the end of the session: 0, or an exit code. */
@@ -434,8 +447,11 @@ int	smtpd(const struct smtpd *);
 
 #define ROUTER_NOTIFY	".submit.notify"	/* socket in po: "NEW NUM" */
 
-/* Does one run; with every > 0 runs until SIGTERM; with -1 only tidies: 0, or
- * an exit code. */
+#define RUN_ONCE	0L
+#define TIDY_ONLY	(-1L)
+
+/* Does a run each so many seconds until SIGTERM, or what RUN_ONCE and TIDY_ONLY
+ * say: 0, or an exit code. */
 int	qrun(const char *po, const char *table, long every, int verbose);
 /* Continues as the owner of the post office: 0, or an exit code. */
 int	qrun_become_owner(const char *po);

@@ -93,10 +93,10 @@ aside_make_path(char *to, const char *po, const char *base, const char *mark)
 
 /* ---- what the last round has left ------------------------------------ */
 
-/* Reads the file of the last round, or begins anew if it is damaged: returns 1
- * if a round is due. */
+/* Reads the file of the last round, which may be missing or damaged, and begins
+ * a round: 0, or -1 if no round is due yet. */
 static int
-read_last_round(const char *path)
+begin_round(const char *path)
 {
 	unsigned long area, hash, since, passed, up = (unsigned long)now.up;
 	struct stat st;
@@ -122,10 +122,10 @@ read_last_round(const char *path)
 		close(fd);
 	passed = up < tidy.up ? up : up - tidy.up;
 	if (!anew && passed < TIDY_EVERY)
-		return 0;
+		return -1;
 	tidy.age += passed < DAY ? passed : DAY;
 	tidy.up = up;
-	return 1;
+	return 0;
 }
 
 static void
@@ -142,7 +142,8 @@ print_round(FILE *f)
 				    v->since);
 }
 
-/* Returns 1 if the file has been there, unchanged, for that time. */
+/* Notes that this round has met the file.  Returns 1 if the file has been
+ * there, unchanged, for that time. */
 static int
 is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 {
@@ -230,10 +231,11 @@ remove_oldest_bounces(unsigned long most)
 		    "took more than %lu bytes (PARAMpostbytes): %u", most, n);
 }
 
-/* Returns 1 for a double bounce that has been in postman/ for long enough.  A
- * number or .control may follow the mark. */
+/* Removes a double bounce that has been in postman/ for long enough, and marks
+ * a new one: 0 if it is removed, else -1.  A number or .control may follow the
+ * mark. */
 static int
-is_old_bounce(const char *path)
+expire_bounce(const char *path)
 {
 	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
 	unsigned long run, hour, age;
@@ -244,18 +246,18 @@ is_old_bounce(const char *path)
 	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &run, &p) < 0 ||
 	    *p != '-' || num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
 	    (*p != '\0' && *p != '.'))
-		return 0;
+		return -1;
 	age = tidy.age / 3600;
 	if (run == 0 && hour > 0 && hour <= age)
 		/* it came before that hour was over */
 		return tidy.postmanage > 0 && hour < age &&
 		    tidy.age - (hour + 1) * 3600 >=
-		    (unsigned long)tidy.postmanage;
+		    (unsigned long)tidy.postmanage ? unlink(path) : -1;
 	if (text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "0-%lu%s",
 	    (int)(mark - path), path, age, p) == 0 && lstat(to, &st) < 0 &&
 	    rename(path, to) < 0)
 		say_cannot("rename", path);
-	return 0;
+	return -1;
 }
 
 static void
@@ -289,43 +291,58 @@ set_aside_both(const char *path, const char *name)
 	say("it was unfinished for a day; it is now %s", ctl);
 }
 
+/* Returns 1 if the name, in a directory of the area, is one of those that the
+ * area is tidied of. */
+static int
+is_candidate(const char *entry)
+{
+	long pid;
+
+	switch (tidy.area) {
+	case TRANSPORT:
+		return entry[0] == '.' && name_parse(entry + 1) != NULL;
+	case POSTMAN:
+		return entry[0] != '.';
+	case ROUTER:
+		return deferred_is_name(entry);
+	case QUEUE:
+		return name_parse(entry) != NULL && office_is_orphan(tidy.po,
+		    path_in(tidy.dir, "%s", entry) + sizeof("queue"));
+	}
+	pid = writer_of(entry);
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 static void
 tidy_file(const char *entry)
 {
 	char path[PATH_SIZE];
-	const char *name = path + strlen(tidy.po) + 1;
 	struct stat st;
-	long pid;
 
-	if ((entry[0] == '.') != (tidy.area == TRANSPORT) || text_fmt(path,
-	    sizeof(path), "%s/%s/%s", tidy.po, tidy.dir, entry) < 0 ||
-	    (tidy.area == QUEUE && (name_parse(entry) == NULL ||
-	    !office_is_orphan(tidy.po, name + sizeof("queue")))) ||
-	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!is_candidate(entry) || text_fmt(path, sizeof(path), "%s/%s/%s",
+	    tidy.po, tidy.dir, entry) < 0 || lstat(path, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
 		return;
-	say_set_topic(name);
-	if (tidy.area == TRANSPORT) {
-		if (name_parse(entry + 1) != NULL &&
-		    is_seen_for(path, &st, DAY) && entry_is_abandoned(path, 1))
-			set_aside_both(path, entry + 1);
-	} else if (tidy.area == QUEUE) {
-		if (is_seen_for(path, &st, HOUR))
-			set_aside(path, entry);
-	} else if (tidy.area == POSTMAN) {
+	say_set_topic(path + strlen(tidy.po) + 1);
+	if (tidy.area == POSTMAN) {
 		/* the message is counted, its control file is not */
 		if (strstr(entry, BOUNCE_MARK) != NULL)
 			tidy.bounces += disk_bytes(path);
-		if (is_old_bounce(path) && unlink(path) == 0)
+		if (expire_bounce(path) == 0)
 			tidy.removed += strstr(entry, CONTROL) == NULL;
-	} else if (tidy.area == ROUTER) {
-		tidy.waiting += deferred_is_name(entry) &&
-		    is_seen_for(path, &st, HOUR);
-	} else {
-		pid = writer_of(entry);
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
-		    is_seen_for(path, &st, HOUR) && unlink(path) == 0)
-			say("removed; its writer, process %ld, is gone", pid);
+		return;
 	}
+	if (!is_seen_for(path, &st, tidy.area == TRANSPORT ? DAY : HOUR))
+		return;
+	if (tidy.area == ROUTER)
+		tidy.waiting++;
+	else if (tidy.area == QUEUE)
+		set_aside(path, entry);
+	else if (tidy.area != TRANSPORT && unlink(path) == 0)
+		say("removed; its writer, process %ld, is gone",
+		    writer_of(entry));
+	else if (tidy.area == TRANSPORT && entry_is_abandoned(path, 1))
+		set_aside_both(path, entry + 1);
 }
 
 /* Reads the directory, if it is there. */
@@ -364,7 +381,7 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	tidy.po = po;
 	tidy.postmanage = postmanage;
 	text_fmt(path, sizeof(path), "%s/.tidy", po);
-	if (!read_last_round(path))
+	if (begin_round(path) < 0)
 		return;
 	for (i = 0; i < ROUTER; i++)
 		tidy_dir(i, areas[i], "");

@@ -65,7 +65,7 @@ check_envelope(const struct mail *m)
 	FILE *f = fopen("../envelope", "w+");
 	size_t i;
 
-	fuzz_must(f != NULL && entry_envelope(m, f) == 0, "an envelope");
+	fuzz_must(f != NULL && entry_print_envelope(m, f) == 0, "an envelope");
 	rewind(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		for (i = 0; i < 8 && strncmp(line, words[i],
@@ -114,7 +114,7 @@ queue_it(struct mail *m, struct input *in)
 	if (m->nwrong == 0)	/* else it is in the queue's own hands */
 		check_envelope(m);
 	f = fopen("../public/message", "w");
-	fuzz_must(f != NULL && entry_header(m, f) == 0, "a message");
+	fuzz_must(f != NULL && entry_print_header(m, f) == 0, "a message");
 	body = (unsigned long)(m->head.n + 1);
 	fwrite(m->head.rest, 1, m->head.nrest, f);
 	in_copy(in, f, m->head.nrest > 0 ? m->head.rest[m->head.nrest - 1] :
@@ -150,7 +150,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	f = fopen("../in", "r");
 	fuzz_must(f != NULL, "the text is there");
 	mail_init(&m, &routes, 0);
-	in_start(&in, f, how & 1);
+	in_start(&in, f, how & 1 ? DOTS_END : DOTS_TEXT);
 	m.report = (how & 2) != 0;
 	m.tame = (how & 4) != 0;
 	m.orcpt = 1;
