@@ -230,7 +230,7 @@ member_at(void *values, const struct keyword *k)
  *	smtp	interval = 10m command="smtp -s"	# comment
  *
  * the tokens are a pattern, since it stands in the first column, and twice a
- * keyword with a value; blanks beside '=' and the quotes belong to none.
+ * keyword with a value; blanks beside '=' and the quotes are no part of them.
  */
 static struct {
 	const char *file;
@@ -273,7 +273,7 @@ report_error(const char *format, ...)
 	rd.say(text);
 }
 
-/* Logs a warning on the current word, which is no error. */
+/* Logs a warning on the current word; a warning is no error. */
 static void
 log_warning(const char *why)
 {
@@ -408,9 +408,8 @@ parse_number(const char *s, long *n)
 	return 0;
 }
 
-/* Returns the number with which ZMailer's form of it is read here: without a
- * comma or semicolon at its end, and -1 for no limit.  Returns any other number
- * unchanged. */
+/* Returns the number without a comma or semicolon at its end, which ZMailer
+ * ignores, or the value for no limit if the number is ZMailer's -1 for it. */
 static const char *
 convert_number(const struct keyword *k, const char *s)
 {
@@ -960,7 +959,7 @@ set_param_default(const struct keyword *k)
 }
 
 /* Returns the command of the agent dsn, which is in MAILBIN or where it was
- * installed; NULL without memory.  All PARAMs are set before. */
+ * installed, with options for the PARAMs that are set; NULL without memory. */
 static char *
 dsn_command(struct config *c)
 {

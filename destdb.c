@@ -18,7 +18,7 @@
  * Each round reads the files of other hosts, for dead destinations only.  A
  * destination that is dead there, and had no good report here since, is dead
  * here for the next three rounds, or for its dead time if that is shorter.
- * Each round begins these anew as long as the file says so.  Such a
+ * Each round begins the three rounds anew as long as the file says so.  Such a
  * destination is not written to our file; else two hosts could keep it dead
  * between them.
  *
@@ -38,8 +38,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* channels beyond which files make none, as to
-				 * find a channel is O(channels) */
+#define CHANNELS_MOST	100	/* channels in core with which files make no new
+				 * ones, as to find a channel is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define OTHERS_ROUNDS	3	/* rounds that a destination is dead by the
@@ -51,8 +51,8 @@ static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
 	unsigned errors, last_errors;	/* of this round and of the last one */
-	unsigned most;		/* destinations in core beyond which files of
-				 * other hosts make none in this round */
+	unsigned most;		/* destinations in core with which files of
+				 * other hosts make no new ones in this round */
 } db;
 
 /* record: a line of a file, with times that count from now. */

@@ -61,9 +61,9 @@
 
 /* ---- the window -------------------------------------------------------- */
 
-/* The square root of n, at least 1, except for its last bits; with sqrt some
- * systems would need another library.  40 of Newton's steps are enough for any
- * long. */
+/* Returns the square root of n > 0 but for its last bits, by Newton's steps, of
+ * which 40 are enough for any long.  For sqrt some systems need another
+ * library. */
 static double
 root(long n)
 {

@@ -52,18 +52,17 @@
  * its name, stay.
  *
  * Stubs.  A stub is due when the first vertex of its message is due.  If other
- * vertices have a retryat in the hour after that, which must not be tried
- * early, the stub is due at the latest of these.
- * Then the message takes its place in the retry lists by its age.  A READY
- * message that had to leave stands in the queue of its channel, and is loaded
- * when there is room, or when its channel has fewer messages in core than
- * another one.  If a warning is due earlier the file is read for it, and the
- * vertices wait on.  A blocked vertex has no time: its stub is due after an
- * hour.  After a reload of the configuration all stubs are due, as mail may
- * expire sooner, or what blocked it may be gone; vertices that wait keep their
- * times.  PARAMevicted bounds the stubs; beyond it no READY message leaves, and
- * a message that waits leaves nothing but the time at which its directory is
- * read again (spool.c).
+ * vertices have a retryat in the hour after that, the stub is due at the latest
+ * of these, as a retryat is not tried early.  The message then takes its place
+ * in the retry lists by its age.  A READY message that had to leave stands in
+ * the queue of its channel, and is loaded when there is room, or when its
+ * channel has fewer messages in core than another one.  If a warning is due
+ * earlier the file is read for it, and the vertices wait on.  A blocked vertex
+ * has no time: its stub is due after an hour.  After a reload of the
+ * configuration all stubs are due, as mail may expire sooner, or what blocked
+ * it may be gone; vertices that wait keep their times.  PARAMevicted bounds the
+ * stubs; beyond it no READY message leaves, and a message that waits leaves
+ * nothing but the time at which its directory is read again (spool.c).
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -135,7 +134,8 @@ struct past {
 	int	has_born;	/* 1: born is set, from a stub */
 	int	until;		/* mono; earliest time for its vertices */
 	int	born;		/* mono; as in struct message */
-	unsigned seen;		/* number of the last request it has seen */
+	unsigned seen;		/* number of the last request that the message
+				 * was checked for */
 	struct skip skip;	/* why its file was skipped; or why is NULL */
 };
 
@@ -354,7 +354,8 @@ apply_requests(struct message *m, unsigned seen)
 /* What the last searches in q.messages have found. */
 static struct {
 	long	largest_at;	/* mono; when q.largest was set */
-	unsigned bucket;	/* choose_leaver continues behind it */
+	unsigned bucket;	/* of the last leaver; the next search begins
+				 * behind this bucket */
 	unsigned long moves;	/* q.moves when no message was found to wait */
 	long	moves_at;	/* mono; time of that search */
 } found = { 0, 0, ULONG_MAX, 0 };
@@ -984,7 +985,7 @@ load_next(int old)
 		scan.name[0] = '\0';
 	if (message_named(name) == NULL)
 		m = load_file(name, &opened);
-	else {		/* its stub is of an earlier file */
+	else {		/* the stub is of an earlier file of that name */
 		remove_stub(name, &past);
 		if (stubs_behind == 0)
 			free_requests();

@@ -60,14 +60,14 @@ msg_set_channel(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
-	unsigned join;		/* number of the last join that has the text */
+	unsigned join;		/* number of the last reason_join with it */
 	char	s[48];		/* the text, which goes on behind the struct */
 };
 
 #define REASON(text) OWNER(struct reason, s, text)
 
 static struct hash reasons;
-static unsigned joins;		/* calls of reason_join */
+static unsigned joins;		/* number of calls of reason_join */
 /* the reason of a recipient for whose text core has no room */
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
@@ -111,7 +111,8 @@ free_reason(struct rcpt *rcpt)
 	free(r);
 }
 
-/* Sets the reason of the recipient: 0, or -1 if it is unkept. */
+/* Sets the reason of the recipient: 0, or -1 if core has no room for the
+ * text. */
 static int
 set_reason(struct rcpt *rcpt, const char *text)
 {

@@ -30,8 +30,8 @@ void	spool_reread_at(const char *name, double when);
 /* Returns 1 if a complete scan of its directory has found the message before;
  * changed is the time of status change of its message file. */
 int	spool_was_scanned(const char *name, long changed);
-/* Returns 1 if the file may be loaded: no forgotten file has to wait for its
- * directory to be due and, with look, the file is a regular one. */
+/* Returns 1 if the file may be loaded, 0 for a forgotten file whose directory
+ * is not due yet.  With look, returns 0 for all but regular files, too. */
 int	spool_can_load(const char *name, int look);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0, or -1. */
@@ -57,8 +57,8 @@ void	spool_listen(const char *path);
  * ====================================================================== */
 
 /* Counts a good or bad report on the destination.  all: the host accepts no
- * mail at all now, so a destination with maxthr=1 is dead.  After a window of 0
- * the caller calls th_sleep. */
+ * mail at all now, so a destination with maxthr=1 is dead.  If a bad report has
+ * set the window to 0, the caller calls th_sleep. */
 void	fb_report_good(struct thread *);
 void	fb_report_bad(struct thread *, int all);
 /* Ends the dead time of the destination. */
@@ -92,8 +92,8 @@ struct config *cf_read_file(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
 /* Returns the conf of the address, which belongs to the config: clauses in
  * order, later values override, the first command ends the search (seed 22.1).
- * Its command is NULL if no clause with one matches.  Returns NULL without
- * memory. */
+ * Its command is NULL if no clause with a command matches.  Returns NULL
+ * without memory. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* Returns the value of ${NAME}, or NULL. */
 const char *cf_get_var(const char *name);

@@ -16,8 +16,8 @@
  * vertex whose host may take an agent.  Its vertices are fed, one at a time.
  * For each recipient fed, the job earns 1 / slotcost of a delivery slot.
  *
- * A small job behind the current one may preempt it: it is moved just before
- * the current job, and the current job pays one slot for each recipient of the
+ * A small job behind the current one may preempt the current job: the small job
+ * is moved just before the other, which pays one slot for each recipient of the
  * small one.  The current job need not have all these slots: slotdiscount
  * percent may be missing, and slotloan slots more.  Missing slots are its debt,
  * and nothing preempts it before it has earned them.  If several jobs could
@@ -96,7 +96,7 @@ struct job {
 	double	low, base;	/* low: the next child stands between low and
 				 * key; base: low of a job without children */
 	struct job *parent;	/* the job that it preempts, or NULL */
-	struct job *child;	/* the last job that preempts it, or NULL */
+	struct job *child;	/* jobs that preempt it, the last one first */
 	struct job *sibling, *back;	/* next and previous child of parent */
 	unsigned level;		/* depth in the tree; 0: it preempts no job */
 	long	entered;	/* recipients that have been READY */
@@ -233,28 +233,28 @@ update_line(struct job *j)
  * children of its parent, if there is one, and keep their level.
  */
 static void
-end_preemption(struct job *b)
+end_preemption(struct job *j)
 {
-	struct job *p = b->parent, *k;
+	struct job *parent = j->parent, *child;
 
-	if (p != NULL) {
-		if (b->level == p->level + 1)
-			p->avail -= b->used * p->ring->conf->v.slotcost;
-		REMOVE(p->child, b, sibling, back);
+	if (parent != NULL) {
+		if (j->level == parent->level + 1)
+			parent->avail -= j->used * j->ring->conf->v.slotcost;
+		REMOVE(parent->child, j, sibling, back);
 	}
-	while ((k = b->child) != NULL) {
-		REMOVE(b->child, k, sibling, back);
-		k->parent = p;
-		if (p != NULL)
-			PREPEND(p->child, k, sibling, back);
+	while ((child = j->child) != NULL) {
+		REMOVE(j->child, child, sibling, back);
+		child->parent = parent;
+		if (parent != NULL)
+			PREPEND(parent->child, child, sibling, back);
 	}
-	if (p != NULL && p->child == NULL)
-		p->low = p->base;
-	b->parent = NULL;
-	b->level = 0;
-	b->used = 0;
-	use_own_key(b);
-	clear_rival(b->ring);
+	if (parent != NULL && parent->child == NULL)
+		parent->low = parent->base;
+	j->parent = NULL;
+	j->level = 0;
+	j->used = 0;
+	use_own_key(j);
+	clear_rival(j->ring);
 }
 
 static void
@@ -472,7 +472,7 @@ preempt_current(struct job *current)
 	if (s->slotcost < 2 || current->avail <= 0 ||
 	    current->entered <= s->minslots * s->slotcost)
 		return NULL;
-	/* a rival without such a vertex has changed, and is not the best now */
+	/* a job without such a vertex has changed, and is no rival any more */
 	while (v == NULL && (rival = best_rival(current)) != NULL)
 		v = next_open_vertex(rival);
 	return v != NULL && can_pay(current, rival) &&

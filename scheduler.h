@@ -41,7 +41,7 @@ struct feedback {
 	long	init;		/* agents of a new destination, up to limit */
 	long	cohorts;	/* failed cohorts that a destination survives;
 				 * 0: any number */
-	struct fb_rule pos, neg;	/* of good and of bad reports */
+	struct fb_rule pos, neg;	/* rules of good and of bad reports */
 	struct fb_rate rate;
 };
 
@@ -86,8 +86,8 @@ struct setting {
 		long	n;
 		int	at[NUMBERS_MOST];
 	} retries,		/* factors of interval */
-	  reports;		/* ages at which warnings are sent: rising
-				 * seconds */
+	  reports;		/* ages in seconds at which warnings are sent,
+				 * rising */
 	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
 	const char *command;	/* NULL: none */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
@@ -140,7 +140,7 @@ struct config {
 	char	*routernotify;	/* PARAMrouternotify or NULL */
 	char	*mailname;	/* PARAMmailname, or mailname of office.h */
 	char	*destdb;	/* PARAMdestdb or NULL */
-	/* numbers, each of the PARAM with its name */
+	/* values of the PARAMs with these names */
 	long	msgconcurrency;	/* agents that one message may always have */
 	long	msgscale;	/* agents that a message may have for each free
 				 * agent */
@@ -224,7 +224,7 @@ struct vertex {
 				 * on the sweep's list */
 	struct vertex *other, *before;	/* neighbours in its message */
 	struct ta *ta;		/* FED: its agent */
-	struct rcpt *r;		/* its nr recipients; &one if there is one */
+	struct rcpt *r;		/* its nr recipients; &one for up to one */
 	struct rcpt one;
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that the file shows as sent */
@@ -319,8 +319,8 @@ struct stub {
 	struct hlink link;	/* by the number of its name */
 	struct timer due;	/* in q.due_stubs: when its file is read; or in
 				 * ready of a channel */
-	int	until;		/* mono; before that no vertex of the message
-				 * can go */
+	int	until;		/* mono; earliest time for a vertex of the
+				 * message to go */
 	int	born;		/* mono; born of the message */
 	unsigned seen : 15;	/* number of the last request (intake.c) that
 				 * the message has been checked for */

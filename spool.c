@@ -348,11 +348,11 @@ next_datagram_name(char *name)
 #define LOOK_EVERY	1.0	/* seconds between checks of transport/ */
 #define HASH_EVERY	30	/* checks of transport/ during which each hash
 				 * directory is checked once */
-#define SETTLED		2.5	/* seconds after a change of a directory during
-				 * which further changes may leave its time */
-#define OLD		60	/* seconds by the wall clock after which the
-				 * last change of a directory that is new to us
-				 * needs no such wait */
+#define SETTLED		2.5	/* seconds after a change of a directory: later
+				 * changes have another stamp */
+#define OLD		60	/* seconds by the wall clock after the last
+				 * change of a directory that is new to us: its
+				 * stamp has settled long ago */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
 #define DIR_AGAIN	30	/* seconds until a bad directory is tried
 				 * again */
@@ -534,7 +534,7 @@ static int
 use_entry(const char *entry, char *name)
 {
 	scan.entries++;
-	if (name_parse(entry) != NULL) {	/* and so its path is short */
+	if (name_parse(entry) != NULL) {	/* name has room for the path */
 		strcat(strcpy(name, office_dir(scan.at)), entry);
 		return 1;
 	}
@@ -776,7 +776,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	int i, was_moved;
 
 	ctl_close_kept();
-	msg = ctl_log_name(name);	/* while its message is there */
+	msg = ctl_log_name(name);	/* needs the message file */
 	/* a message file that is gone was moved by an earlier try */
 	was_moved = spool_is_gone(from);
 	for (i = 1; ; i++) {

@@ -382,7 +382,7 @@ is_open(const struct thread *t)
 	    (double)t->nstart * f->v.backlog < th_nready(t));
 }
 
-/* Gives the thread a turn in its ring, or takes it away. */
+/* Gives the thread a turn in its ring, or ends its turn. */
 static void
 update_turn(struct thread *t)
 {
