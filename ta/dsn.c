@@ -68,8 +68,9 @@ static struct {
 } opt = { "", 0, { NULL }, 0 };
 
 static struct report report;	/* the DSN that is made */
-static char names[FILES_MOST][NAME_MAX_];	/* messages; first the job's */
-static const char *files[FILES_MOST];	/* the names that report.files has */
+/* Messages of the DSN; names[0] is the job's message. */
+static char names[FILES_MOST][NAME_MAX_];
+static const char *files[FILES_MOST];	/* pointers to names, for report */
 static int for_delays;		/* the job is "delay" */
 
 static char result_mem[800];
@@ -155,8 +156,8 @@ struct late {
 
 static struct hash lates;	/* the lines of one message */
 
-/* Returns the line on the recipient in rc alone, or on its channel and host.
- * Without a line, makes one if make is set, else returns NULL. */
+/* Returns the entry for the recipient in rc alone, or for its channel and host.
+ * If there is none, makes one (make) or returns NULL. */
 static struct late *
 get_late(const struct ctl *rc, int alone, int make)
 {
@@ -269,21 +270,17 @@ form_has_address(void)
 	return found;
 }
 
-/* Ends of a search; after FOUND_ERROR end_walk has the errno. */
-enum found { FOUND_NONE, FOUND_ONE, FOUND_ERROR };
-
-/* Searches somebody who can get a DSN on the current recipient. */
-static enum found
-find_addressee(struct diags *d, int failed)
+/* Returns 1 if somebody can get a DSN on the current recipient.  If the file
+ * cannot be read, this function and its callers return 0; the walk ends then,
+ * and end_walk has the errno. */
+static int
+has_addressee(struct diags *d, int failed)
 {
 	const struct origin *g = &report.origin;
 
-	if (origin_find(d, &report.origin, d->off) < 0)
-		return FOUND_ERROR;
-	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
-	    g->twice || !form_has_address())))
-		return FOUND_NONE;
-	return FOUND_ONE;
+	return origin_find(d, &report.origin, d->off) == 0 &&
+	    !g->long_sender && (g->sender[0] != '\0' || (failed &&
+	    !g->twice && form_has_address()));
 }
 
 /* Returns what became of the current recipient.  Sets *wish to the NOTIFY word
@@ -323,35 +320,35 @@ update_late(struct diags *d)
 	return at;
 }
 
-/* Makes the item of the current diagnostic line.  FOUND_NONE: the line belongs
- * into no DSN. */
-static enum found
+/* Makes the item of the current diagnostic line.  Returns 1 if the line belongs
+ * into a DSN. */
+static int
 make_item(struct diags *d, struct item *it)
 {
 	unsigned wish;
 
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
-		return FOUND_NONE;
+		return 0;
 	it->reason_at = update_late(d);
 	/* an older scheduler, which had a list like -x, wrote '-' */
 	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
-		return FOUND_NONE;
+		return 0;
 	it->action = action_of(d, &wish);
 	it->at = d->at;
 	if (origin_find(d, &report.origin, d->off) < 0)
-		return FOUND_ERROR;
+		return 0;
 	/* NOTIFY is the sender's wish; the form's addresses get all failures */
 	if ((d->rc.notify & wish) != wish && (d->rc.tag == '+' ||
 	    report.origin.sender[0] != '\0'))
-		return FOUND_NONE;
-	return find_addressee(d, d->rc.tag == '-');
+		return 0;
+	return has_addressee(d, d->rc.tag == '-');
 }
 
-/* Makes the item of the current recipient, who is to be warned.  FOUND_NONE:
- * the recipient belongs into no DSN. */
-static enum found
+/* Makes the item of the current recipient, who is late.  Returns 1 if the
+ * recipient belongs into a DSN. */
+static int
 make_late_item(struct diags *d, const struct late *late, struct item *it)
 {
 	it->action = ACTION_DELAYED;
@@ -360,26 +357,26 @@ make_late_item(struct diags *d, const struct late *late, struct item *it)
 	it->delays[1] = late->due;
 	if (is_exempt(&d->rc) || !(d->rc.notify & NOTIFY_DELAY ||
 	    (late->all && !(d->rc.notify & NOTIFY_GIVEN))))
-		return FOUND_NONE;
-	return find_addressee(d, 0);
+		return 0;
+	return has_addressee(d, 0);
 }
 
 static void
 begin_walk(void)
 {
 	ctl_seek(&report.diags.c, 0);
-	if (!for_delays)	/* read_lates has read them for the whole job */
+	if (!for_delays)	/* "delay" needs what read_lates read */
 		free_lates();
 }
 
-/* Makes the next item of the file.  FOUND_NONE: there are no more. */
-static enum found
+/* Makes the next item of the file: 1, or 0 at the end. */
+static int
 next_item(struct diags *d, struct item *it)
 {
-	enum found found = FOUND_NONE;
 	const struct late *late;
+	int found = 0;
 
-	while (found == FOUND_NONE)
+	while (!found)
 		if (for_delays && (late = next_late_rcpt(d)) != NULL)
 			found = make_late_item(d, late, it);
 		else if (!for_delays && diag_next(d))
@@ -417,7 +414,7 @@ add_items(unsigned file, const char *sender)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
 	begin_walk();
-	while (report.n < ITEMS_MOST && next_item(d, &it) == FOUND_ONE) {
+	while (report.n < ITEMS_MOST && next_item(d, &it)) {
 		if (strcmp(g->sender, sender) != 0 || !fits_dsn(g, file))
 			continue;
 		if ((more = report_add_item(&report)) == NULL)
@@ -577,8 +574,8 @@ send_items(void)
 	return for_delays ? 0 : -1;
 }
 
-/* Sends the sender a DSN on the job's message and those of his pause, which is
- * over: 0, or -1 with errno. */
+/* Sends a DSN on the job's message, and on those that waited for the end of the
+ * sender's pause: 0, or -1 with errno. */
 static int
 send_dsn(const char *sender)
 {
@@ -714,46 +711,36 @@ set_verdict(const char **verdict)
 	return end_walk(d);
 }
 
-/* Searches the job's message for a sender who can get a DSN now.  Sets *wait to
- * the seconds until the first pause of a sender ends, 0: there is no pause. */
-static enum found
-find_sender(char *sender, size_t size, long *wait)
-{
-	enum found found;
-	struct item it;
-	long w = 0;
-
-	*wait = 0;
-	if (report_open_file(&report, 0) < 0)
-		return errno == ENOENT ? FOUND_NONE : FOUND_ERROR;
-	begin_walk();
-	while ((found = next_item(&report.diags, &it)) == FOUND_ONE &&
-	    !for_delays && (w = join_pause(report.origin.sender)) != 0)
-		if (*wait == 0 || w < *wait)
-			*wait = w;
-	if (end_walk(&report.diags) < 0)
-		return FOUND_ERROR;
-	if (found == FOUND_ONE)
-		text_fmt(sender, size, "%s", report.origin.sender);
-	return found;
-}
-
-/* Sends the DSNs on the job's message: 0, or -1 with errno.  Sets *wait to the
- * seconds until the others can be sent, 0: all were sent. */
+/* Sends the DSNs on the job's message, one after another: 0, or -1 with errno.
+ * Sets *wait to the seconds until the first pause of a sender ends, 0: all DSNs
+ * were sent. */
 static int
 send_all(long *wait)
 {
 	char sender[WORD_MAX_];
-	enum found found;
+	struct item it;
+	int found;
+	long w;
 
-	while ((found = find_sender(sender, sizeof(sender), wait)) ==
-	    FOUND_ONE) {
+	for (;;) {
+		*wait = 0;
+		if (report_open_file(&report, 0) < 0)
+			return errno == ENOENT ? 0 : -1;
+		begin_walk();
+		while ((found = next_item(&report.diags, &it)) != 0 &&
+		    !for_delays && (w = join_pause(report.origin.sender)) != 0)
+			if (*wait == 0 || w < *wait)
+				*wait = w;
+		if (end_walk(&report.diags) < 0)
+			return -1;
+		if (!found)
+			return 0;
+		strcpy(sender, report.origin.sender);
 		if (send_dsn(sender) < 0)
 			return -1;
 		report_close_file(&report);
 		files[0] = names[0];
 	}
-	return found == FOUND_ERROR ? -1 : 0;
 }
 
 /* Answers the job.  failed: a DSN was not sent, for the reason in errno. */
