@@ -512,8 +512,8 @@ open_box(struct mail *m)
 	return -1;
 }
 
-/* Opens the box and locks it.  If a program has replaced the box in between, it
- * is opened again. */
+/* Opens the box and locks it: 0 or -1.  If a program has replaced the box in
+ * between, the new box is opened. */
 static int
 open_locked(struct mail *m)
 {
@@ -526,7 +526,7 @@ open_locked(struct mail *m)
 		while (fd_lock(m->fd) < 0) {
 			if (errno != EACCES && errno != EAGAIN &&
 			    errno != EINTR && m->locked)
-				break;	/* no fcntl locks here */
+				break;	/* the system has no fcntl locks */
 			if (!nap_for_lock(m)) {
 				close(m->fd);
 				return box_refuse(m, "is in use");
@@ -639,9 +639,9 @@ deliver_to_mbox(struct mail *m)
 	return bad;
 }
 
-/* Returns 1 if only our message is behind m->before.  It has one line that
- * begins with "From "; a second one means that another program has appended
- * mail. */
+/* Returns 1 if only our message is behind m->before.  Our message has one line
+ * that begins with "From "; a second such line means that another program has
+ * appended mail. */
 static int
 is_all_ours(struct mail *m)
 {

@@ -145,7 +145,7 @@ dead_count(void)
 }
 
 /* Removes the address from the list, or adds it.  Returns 1 if the file is to
- * be changed, too.  It is not for a failure soon after another one. */
+ * be changed, too; two failures in a short time change the file once. */
 static int
 update_list(const char *address, int answered)
 {

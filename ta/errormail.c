@@ -102,8 +102,9 @@ describe_item(struct report *r, const struct item *it)
 	while (p != NULL && strncmp(p, "WHY=", 4) != 0)
 		if ((p = strchr(p, ' ')) != NULL)
 			p++;
-	xtext_read(p != NULL ? p + 4 : "", p != NULL ? strcspn(p + 4, " ") : 0,
-	    why, sizeof(why));
+	why[0] = '\0';
+	if (p != NULL)
+		xtext_read(p + 4, strcspn(p + 4, " "), why, sizeof(why));
 	text_fmt(text, sizeof(text), r->has_form ? "%s" : known ? "%s\n%s" :
 	    "%s\n%s\nThe kind of error is: %s", why, kind->text,
 	    it->rcpt->host);

@@ -539,7 +539,7 @@ say_hello(struct esmtp *c, const char *name, int greeted)
 	}
 	if (c->code / 100 == 2)
 		return 0;
-	esmtp_quit(c);		/* its reply is kept */
+	esmtp_quit(c);		/* keeps the reply in c */
 	return -1;
 }
 
@@ -583,7 +583,7 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
 	if (!greeted && c->code / 100 != 2) {
-		esmtp_quit(c);	/* its reply is kept */
+		esmtp_quit(c);	/* keeps the reply in c */
 		return -1;
 	}
 	if (is_this_machine(c, opt))

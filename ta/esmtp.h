@@ -37,14 +37,15 @@ struct esmtp {
 	int	to;			/* descriptor to write: fd, or a pipe */
 	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
-	unsigned can;			/* ES_SIZE ... */
+	unsigned can;			/* extensions of the server */
 	unsigned long max_size;		/* bytes of a message, 0: not known */
 
 	/* The last reply, or the reason why the connection is over.  After 421
 	 * of the server the connection is over, too. */
 	int	code;			/* 0: there was no reply */
 	char	status[12];		/* the reply's x.y.z, or "" */
-	char	reply[500];		/* its lines as one, or the reason */
+	char	reply[500];		/* the reply as one line, or the reason
+					 */
 	const char *lost;		/* the status for all mail of the host,
 					 * such as "4.4.2", or NULL; always set
 					 * with code 0 */
@@ -64,7 +65,7 @@ struct esmtp {
  * struct.  They return 0, or -1 on a failure.
  */
 
-/* Gets the lines of the transcript, with any bytes; NULL: nobody. */
+/* Function that gets the lines of the transcript, with any bytes; or NULL. */
 extern void (*esmtp_log)(const char *, size_t);
 
 /* Connects and greets as self (NULL: our address). */
@@ -73,7 +74,7 @@ int	esmtp_open(struct esmtp *, const struct net_addr *,
 /* Adds a line, without CRLF, to the output, which is sent before the next reply
  * is read. */
 int	esmtp_say(struct esmtp *, const char *line);
-/* The same, with other words for the transcript. */
+/* Adds a line like esmtp_say, with shown in its place in the transcript. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Sends the output and reads a reply.  Returns its code, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);

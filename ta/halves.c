@@ -441,7 +441,7 @@ drop_rights(void)
 		return halves->root;
 	if (chdir("/") < 0)
 		return "/";
-	if (geteuid() == 0 &&	/* else we can be nobody else */
+	if (geteuid() == 0 &&	/* only root can become another user */
 	    user_become(NULL, halves->uid, halves->gid) < 0)
 		return "the user of -u";
 	return pledge(halves->promises, NULL) < 0 ? "what it promises" : NULL;
@@ -632,10 +632,15 @@ is_clean(const char *s)
 static int
 is_valid_end(unsigned long code, const char *s)
 {
-	int class = code == 0 ? '2' : code == X_TEMPFAIL ||
-	    code == X_DEFERALL ? '4' : lib_is_failure((int)code) ? '5' : 0;
+	int class = '4';
 	size_t n;
 
+	if (code == 0)
+		class = '2';
+	else if (lib_is_failure((int)code))
+		class = '5';
+	else if (code != X_TEMPFAIL && code != X_DEFERALL)
+		return 0;
 	if (s == NULL)
 		return code == 0;
 	n = lib_status(s);

@@ -101,7 +101,8 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	pid = fork();
 	if (pid == 0) {
-		signal(SIGTERM, SIG_DFL);	/* the agent's handler stays */
+		signal(SIGTERM, SIG_DFL);	/* the agent's handler would
+						 * not end the child */
 		if (fd_null() < 0)
 			_exit(X_OSERR);
 		fd_close_from(3);
@@ -416,7 +417,8 @@ static void
 work(struct lib_job *j)
 {
 	const char *host = NULL;	/* the last condition */
-	struct verdict checked, v;	/* its verdict; that of a recipient */
+	struct verdict checked;		/* the verdict on that condition */
+	struct verdict v;		/* the verdict on a recipient */
 	struct lib_rcpt *r;
 
 	job = j;

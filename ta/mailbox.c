@@ -286,7 +286,7 @@ make_path(struct mail *m)
 static void
 run_as_user(struct mail *m, int (*act)(struct mail *))
 {
-	if (fd_null() < 0)	/* not the scheduler's pipes */
+	if (fd_null() < 0)	/* the user gets no pipe of the scheduler */
 		box_failed(m, "open", "/dev/null", errno);
 	else if (lib_read_only(m->job) < 0)
 		box_failed(m, "open", m->job->name, errno);
@@ -303,7 +303,7 @@ run_as_user(struct mail *m, int (*act)(struct mail *))
 /* child: the process that delivers. */
 struct child {
 	pid_t	pid;		/* 0: it was waited for */
-	int	fd;		/* pipe with its reports */
+	int	fd;		/* pipe with the reports */
 	const char *error;	/* why there is no last report, or NULL */
 	struct outcome end;	/* the last report */
 };
@@ -395,14 +395,14 @@ run_in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 	close(c->fd);
 	if (c->pid == 0)
 		return 0;
-	kill(c->pid, SIGKILL);	/* waitpid would wait for a stopped one */
+	kill(c->pid, SIGKILL);	/* a stopped child would never end */
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return 0;
 }
 
-/* Removes a part of a message that may be in the box.  A child does it as the
- * user, too, since root would have to trust the user's directories. */
+/* Removes a part of a message that may be in the box, in a second child of the
+ * user, since root would have to trust the user's directories. */
 static void
 undo_in_child(struct mail *m, const struct outcome *begun)
 {
@@ -410,7 +410,7 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 	struct child c;
 
 	*m->end = *begun;
-	m->end->code = X_TEMPFAIL;	/* box_undo may not come to its end */
+	m->end->code = X_TEMPFAIL;	/* box_undo may be killed */
 	m->left = UNDO_LIMIT / 2;
 	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.error != NULL ||
 	    c.end.code != 0)
@@ -566,8 +566,8 @@ add_variable(struct environment *e, const char *name, const char *value,
 		e->vector[e->n++] = e->mem + i;
 }
 
-/* Adds the first word of each kind of the N line, unchanged: the sender chooses
- * their number. */
+/* Adds the first word of each kind of the N line.  Further words, of which a
+ * sender can give any number, are left out. */
 static void
 add_dsn_variables(struct environment *e, const char *s)
 {

@@ -202,7 +202,7 @@ read_answer(struct mx_list *list, const char *domain,
 	    MX_NONE;
 }
 
-static unsigned char answer_buf[ANSWER_SIZE];	/* of the last query */
+static unsigned char answer_buf[ANSWER_SIZE];	/* the last answer */
 static int answer_len;		/* bytes of the answer, perhaps more than
 				 * answer_buf has */
 

@@ -48,13 +48,13 @@
 
 #define FIELD_MOST	2000	/* bytes of a value that are shown */
 #define TEXT_MOST	4000	/* bytes of the text of an agent */
-#define COLUMNS		76	/* where fields are folded */
+#define COLUMNS		76	/* bytes of a line before a field is folded */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
 #define PIECE_MOST	900	/* bytes of a word in a field; bytes of a line
 				 * before it is folded */
 #define USER_MOST	1000	/* bytes of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
-#define VALUE_MOST	4000	/* bytes of a value */
+#define VALUE_MOST	4000	/* bytes of a diagnostic */
 
 static const struct {
 	const char *word;	/* RFC 3464 */
@@ -72,7 +72,7 @@ static const struct {
 	    "It was delivered, and passed on to others, to" }
 };
 
-/* ---- text of others ---------------------------------------------------- */
+/* ---- fields and lines -------------------------------------------------- */
 
 /* Returns the bytes of the UTF-8 character at s; 0 for ASCII, control
  * characters, and bytes that are no UTF-8. */
@@ -136,7 +136,8 @@ put_field(FILE *f, const char *field, const char *value)
 		for (blanks = 0; isspace((unsigned char)*value); value++)
 			blanks++;
 		if (blanks == 0)
-			blanks = 1;	/* the first, or a very long word */
+			blanks = 1;	/* before the first word, or in a word
+					 * that is too long */
 		for (n = 0; n < PIECE_MOST && value[n] != '\0' &&
 		    !isspace((unsigned char)value[n]); )
 			n++;
@@ -593,7 +594,7 @@ body_error(const struct report *r, const struct copy *head, struct copy *body)
 	return head->wide || body->wide ? "its lines are too long" : NULL;
 }
 
-/* Sets what the DSN has of the form and the only message: 0 or -1. */
+/* Measures the form and, if there is only one, the message: 0 or -1. */
 static int
 measure_copies(struct draft *d, const struct report *r)
 {
@@ -619,7 +620,7 @@ measure_copies(struct draft *d, const struct report *r)
 	return 0;
 }
 
-/* Counts the items by action, and sets what the DSN has of the control files:
+/* Counts the items by action, and reads sizes and dates from the control files:
  * 0 or -1. */
 static int
 count_items(struct draft *d, struct report *r)
@@ -660,7 +661,7 @@ count_items(struct draft *d, struct report *r)
 static void
 put_header(struct draft *d, const struct report *r)
 {
-	/* for the Message-ID, as the system uses inode numbers again */
+	/* part of the Message-ID, as two files can get the same number */
 	static unsigned long count;
 	char subject[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";

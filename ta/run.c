@@ -28,8 +28,8 @@
 
 #define READ_SIZE	4096	/* bytes read at once from the program */
 #define KILL_DELAY	5.0	/* seconds from SIGTERM to SIGKILL */
-#define NAP_LEAST	0.01	/* seconds between two checks of the process, */
-#define NAP_MOST	0.5	/* at least and at most */
+#define NAP_LEAST	0.01	/* least seconds between two checks */
+#define NAP_MOST	0.5	/* most seconds between two checks */
 #define SLOW		2	/* seconds until mailq shows the program */
 #define LAST_READS	100	/* reads from the pipe after the end */
 
@@ -47,8 +47,7 @@ struct process {
 	int	wait_error;	/* errno of waitpid, or 0 */
 	int	terminated;	/* SIGTERM was sent */
 	int	killed;		/* SIGKILL was sent */
-	double	until;		/* mono; the next signal is sent then, 0: never
-				 */
+	double	until;		/* mono; time of the next signal, 0: never */
 	double	nap;		/* seconds until the next check */
 	struct text text;	/* the output, in run->output */
 };
@@ -355,7 +354,7 @@ void
 run_verdict(const struct run *r, enum run_kind kind, const char *unknown,
     struct lib_verdict *v, char *buf, size_t size)
 {
-	const char *name = NULL;	/* of the exit code */
+	const char *name = NULL;	/* name of the exit code */
 	char end[80];
 	struct text t;
 
@@ -369,8 +368,11 @@ run_verdict(const struct run *r, enum run_kind kind, const char *unknown,
 	}
 	if (r->late || r->exit < 0)
 		v->status = "4.3.0";
-	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
-	    X_UNAVAILABLE : X_TEMPFAIL;
+	v->code = X_TEMPFAIL;
+	if (v->status[0] == '2')
+		v->code = 0;
+	if (v->status[0] == '5')
+		v->code = X_UNAVAILABLE;
 	text_init(&t, end, sizeof(end));
 	if (v->code == 0) {
 		text_add(&t, "%s", r->output[0] == '\0' ? "Ok" : "");

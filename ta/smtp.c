@@ -56,7 +56,7 @@
 #define SWITCHES	""
 #endif
 
-#define MAX_HOSTS	8	/* of -R */
+#define MAX_HOSTS	8	/* smart hosts of -R */
 #define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
 #define ADDRS		5	/* addresses that are tried for a job */
 #define SESSIONS	2	/* connections that are made for a job */
@@ -95,7 +95,7 @@ static struct {
 	struct tries {
 		int	addrs, sessions;	/* tries that are left */
 	} tries[MAX_HOSTS];	/* for each smart host; else only the first */
-	struct tries *in_use;	/* those of the host that is tried now */
+	struct tries *in_use;	/* the tries of the current host */
 	int	repeated;	/* the message was tried before */
 	int	nbroken;
 	/* Servers that ended a transaction before the message. */
@@ -671,8 +671,12 @@ set_limit(const char *name, const char *value)
 	} else if (lib_is_same(name, "lookup")) {
 		opt.lookup = span;
 	} else {
-		name = lib_is_same(name, "conn") ? "connect" : lib_is_same(name,
-		    "tcpw") ? "block" : lib_is_same(name, "cmd") ? "" : name;
+		if (lib_is_same(name, "conn"))
+			name = "connect";
+		else if (lib_is_same(name, "tcpw"))
+			name = "block";
+		else if (lib_is_same(name, "cmd"))
+			name = "";
 		known = 0;
 	}
 	for (i = 0; i < ES_STAGES && !known; i++)
@@ -778,8 +782,8 @@ check_options(void)
 		    "itself verifies no certificate\n", why);
 }
 
-/* For -N: checks that each host of -R may have its password.  If the file is
- * root's, other users learn nothing. */
+/* For -N: checks that each host of -R may have its password.  Nothing is said
+ * to users who may not read the file. */
 static void
 check_passwords(void)
 {

@@ -65,7 +65,7 @@ struct trans {
 
 /* The status for a code that comes without one. */
 static const struct {
-	enum esmtp_stage stage;	/* of the command; ES_STAGES: any */
+	enum esmtp_stage stage;	/* the command; ES_STAGES: any command */
 	int	code;		/* the last two digits */
 	const char *tail;
 } meaning[] = {
@@ -81,8 +81,8 @@ static const struct {
 	{ ES_STAGES, 35, "7.8" }
 };
 
-/* Returns the status behind the class.  450, 451 and 452 to RCPT mean something
- * else than 550, 551 and 552. */
+/* Returns the status for a code, without the class.  450, 451 and 452 to RCPT
+ * mean something else than 550, 551 and 552. */
 static const char *
 status_tail(enum esmtp_stage stage, int code)
 {
@@ -153,12 +153,17 @@ static void
 report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 {
 	const struct esmtp *c = t->c;
-	int class = c->code == 530 ? 4 : c->code / 100 == 5 ? 5 :
-	    c->code / 100 == 2 && stage == ES_DOT ? 2 : 4;
+	int class = 4, code = X_TEMPFAIL;
 	struct verdict w;
 
-	start_verdict(&w, c, class == 2 ? 0 : class == 5 ? X_UNAVAILABLE :
-	    X_TEMPFAIL);
+	if (c->code / 100 == 5 && c->code != 530) {
+		class = 5;
+		code = X_UNAVAILABLE;
+	} else if (c->code / 100 == 2 && stage == ES_DOT) {
+		class = 2;
+		code = 0;
+	}
+	start_verdict(&w, c, code);
 	set_text(&w, c, command[stage]);
 	if (c->code == 0)
 		text_fmt(w.status, sizeof(w.status), "%s", c->lost);

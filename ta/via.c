@@ -169,7 +169,10 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	int p[6];
 
 	/* programs take an address without brackets */
-	name += name[0] != '[' ? 0 : strncmp(name, "[IPv6:", 6) == 0 ? 6 : 1;
+	if (strncmp(name, "[IPv6:", 6) == 0)
+		name += 6;
+	else if (name[0] == '[')
+		name++;
 	text_fmt(host, sizeof(host), "%.*s", (int)strcspn(name, "]"), name);
 	if (split_command(&c, command, host, a->port) != NULL) {
 		errno = EINVAL;

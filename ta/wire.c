@@ -35,8 +35,8 @@ wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
 	w->in_header = 1;
 }
 
-/* Sends the bytes in buf if they may leave too little room for what a byte of
- * the message can become, or if the message is over: 0, or -1 to stop. */
+/* Sends the bytes in buf if buf may have no room for the next byte of the
+ * message, or if the message is over: 0, or -1 to stop. */
 static int
 flush_buf(struct wire *w, int over)
 {
