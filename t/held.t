@@ -103,6 +103,21 @@ else
 fi
 kill "$guard_pid"
 
+# ---- a message that a scheduler with another -H moves ---------------------------
+
+message 52-1 good
+mkdir "$po/queue/A"
+mv "$po/queue/52-1" "$po/queue/A/52-1"
+sm 52-1
+is 'between the two moves of a message its job is deferred' \
+    "$(grep -c "^52/[0-9]*$tab.*$tab.*deferred cannot open the message file" \
+    "$tmp/said") $(tags 52-1 | tr ' ' _)" '1 _'
+rm "$po/queue/A/52-1"
+sm 52-1
+is 'a message that is nowhere fails' \
+    "$(grep -c "^52/[0-9]*$tab.*${tab}error2 the message file is missing" \
+    "$tmp/said") $(tags 52-1)" '1 -'
+
 # Two agents get the same jobs at once: each recipient is for one of them.
 rm -f "$tmp/runs"
 cat >"$tmp/waits" <<END_

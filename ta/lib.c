@@ -262,6 +262,25 @@ lib_read_only(const struct lib_job *job)
 	return bad ? -1 : 0;
 }
 
+/* Returns 1 if the control file has its name, and the message file is in no hash
+ * directory.  A change of -H moves the message file before the control file. */
+static int
+is_message_missing(const char *name)
+{
+	char path[300];
+	const char *base = name_base(name);
+	struct stat st;
+	int level;
+
+	for (level = 0; level < OFFICE_LEVELS; level++) {
+		text_fmt(path, sizeof(path), "../queue/%s%s",
+		    office_dir(office_hash(base, level)), base);
+		if (lstat(path, &st) == 0)
+			return 0;
+	}
+	return lstat(name, &st) == 0;
+}
+
 /* Opens the message file and has the agent work on the recipients. */
 static void
 open_and_work(struct lib_job *job, lib_work *work)
@@ -271,8 +290,7 @@ open_and_work(struct lib_job *job, lib_work *work)
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
 	job->msg = fd_plain(path, O_RDONLY, &st);
-	/* if the control file is gone, too, both were moved */
-	if (job->msg < 0 && errno == ENOENT && lstat(job->name, &st) == 0) {
+	if (job->msg < 0 && errno == ENOENT && is_message_missing(job->name)) {
 		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
 		    "is missing, so there is nothing left to deliver; please "
 		    "send it again");
