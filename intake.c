@@ -785,6 +785,7 @@ load_open_file(struct ctl *c, struct past *p)
 static void
 skip_file(const struct ctl *c, const struct past *p)
 {
+	struct stub *s;
 	struct skip k;
 
 	th_sweep();	/* memory may be short: its threads are freed now */
@@ -794,7 +795,13 @@ skip_file(const struct ctl *c, const struct past *p)
 	 * has the lock now: a power cut leaves several locks */
 	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
 	    p->skip.since : NOW;
-	make_stub(c->name, NULL, now.mono + c->later, p->until, p->born, &k);
+	/* requests wait for the end of a lock; an error may last for ever */
+	if (make_stub(c->name, NULL, now.mono + c->later, p->until, p->born,
+	    &k) == 0 && k.pid != 0) {
+		s = stub_named(c->name);
+		s->seen = p->seen;
+		stubs_behind += s->seen < last_request;
+	}
 }
 
 /* Loads the file with this name: the message, or NULL if the file cannot be

@@ -194,10 +194,10 @@ answer_counts(struct operation *op)
 		if (op->n[i] > 0)
 			text_add(op->answer, ", %u %s", op->n[i], texts[i]);
 	if (op->nfiles > 0)
-		text_add(op->answer, "; %ld file%s of evicted mail to be read",
+		text_add(op->answer, "; %ld file%s to be read",
 		    op->nfiles, plural_ending(op->nfiles));
 	else if (op->nfiles < 0)
-		text_add(op->answer, "; no memory to read evicted mail");
+		text_add(op->answer, "; no memory to read files");
 }
 
 /* Makes a request for the forgotten mail of addresses. */

@@ -204,7 +204,7 @@ wait_for 30 eval '[ "$(count "evict msg=61")" -ge 4 ]'
 wait_for 30 eval '[ "$(count "agent-start")" -ge 2 ]'
 like 'a command on a pattern tells how many files are read for it' \
     "$("$ask" order "$po" delete 'hang/*')" \
-    '^ok 0 jobs deleted, 2 when .*; 4 files of evicted mail to be read$'
+    '^ok 0 jobs deleted, 2 when .*; 4 files to be read$'
 put "$po" 620-1 hang h9 u
 wait_log 'load msg=620-1' 20
 : >"$tmp/gate"

@@ -305,7 +305,7 @@ ok 'mail that waits for a T line is evicted' wait_log 'evict msg=303-1' 60
 wait_log 'deferred msg=304-1' 60
 order flush 'test/f1'
 like 'a flush of a pattern answers how many files are read' \
-    "$(cat "$tmp/answer")" '; [1-9] files? of evicted mail to be read'
+    "$(cat "$tmp/answer")" '; [1-9] files? to be read'
 ok 'evicted mail is tried by a flush of its address' wait_for 60 often 2 301-1
 is 'evicted mail of another address is not tried by a flush' "$(tried 302-1)" 1
 order hold 'test/f2'

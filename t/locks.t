@@ -167,6 +167,31 @@ is 'a foreign lock made the agent not look dead' \
     "$(count 'unlock|agent-lost|agent-silent') $(grep -c . "$tmp/out")" '0 1'
 sched_stop
 
+# ---- a command on addresses of locked mail ----------------------------------------------
+
+: >"$tmp/out"
+put "$po" 109-1 test h user
+ok 'another process has a recipient locked' lock 109-1
+held=$bg_pid
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+wait_log 'locked msg=109-1' 20
+is 'a command on addresses counts the file of locked mail' \
+    "$(POSTOFFICE=$po "$top/mailq" delete 'test/*' 2>&1)" \
+    '0 jobs deleted; 1 file to be read'
+ok 'the file is read, and is still locked' wait_for 20 eval \
+    '[ "$(count "locked msg=109-1")" -ge 2 ]'
+kill -9 "$held"
+wait "$held" 2>/dev/null
+put "$po" 110-1 test h user
+wait_log 'complete msg=110-1' 20
+mono=$((mono + 40))
+set_clock "$MONO" $mono
+ok 'the command is done when the lock is gone' \
+    wait_log 'deleted msg=109-1' 20
+ok 'the queue is empty' wait_for 20 po_empty "$po"
+is 'mail that came after the command is delivered' "$(cut -c 1-3 "$tmp/out")" 110
+sched_stop
+
 # ---- one number, two files ------------------------------------------------------------
 
 : >"$tmp/out"
