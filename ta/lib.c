@@ -262,8 +262,8 @@ lib_read_only(const struct lib_job *job)
 	return bad ? -1 : 0;
 }
 
-/* Returns 1 if the control file has its name, and the message file is in no hash
- * directory.  A change of -H moves the message file before the control file. */
+/* Returns 1 if the control file has its name and no hash directory has the
+ * message file, which a change of -H moves before the control file. */
 static int
 is_message_missing(const char *name)
 {
