@@ -188,7 +188,7 @@ find_limit(const struct vertex *v)
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
-	if (t->nta > 0 && !t->open && t->turn.pos == 0)
+	if (t->nta > 0 && !t->can_take_agent && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->pending];
 }

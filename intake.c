@@ -15,9 +15,9 @@
  * reading that met it:
  *
  *	reading 7	r line for smtp/a.example
- *	mark is 6	the message has no vertex there yet: one is made, and
- *			thread->mark = 7, thread->vertex = the new one
- *	mark is 7	the recipient joins thread->vertex
+ *	last_file is 6	the message has no vertex there yet: one is made, and
+ *			thread->last_file = 7, thread->vertex = the new one
+ *	last_file is 7	the recipient joins thread->vertex
  *
  * So n recipients cost O(n), whatever the number of hosts.  Vertices start
  * their threads after the whole file was read.  If it is bad they are freed,
@@ -573,11 +573,11 @@ add_rcpt(struct message *m, const struct ctl *c)
 
 	if (t == NULL)
 		return -1;
-	if (t->mark != reading) {
+	if (t->last_file != reading) {
 		t->vertex = msg_new_vertex(m, t);
 		if (t->vertex == NULL)
 			return -1;
-		t->mark = reading;
+		t->last_file = reading;
 	}
 	v = t->vertex;
 	if (c->delays < v->warned)
@@ -597,7 +597,7 @@ apply_cancel(struct message *m, struct ctl *c)
 	const struct thread *t = chan == NULL ? NULL :
 	    th_lookup(chan, c->host, 0);
 
-	if (t != NULL && t->mark == reading)
+	if (t != NULL && t->last_file == reading)
 		t->vertex->cancel = c->cancel;
 	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
 	    strcmp(c->host, "delay") != 0)
@@ -665,7 +665,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
-	m->done = c->ndone > 0;
+	m->some_done = c->ndone > 0;
 	m->dsn_newer = c->ndiag > 0;
 	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
@@ -708,7 +708,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
 	    msg_sender_fields(c));
-	if (m->twin)
+	if (m->has_twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", ctl_log_name(m->name));
 	if (m->verbose)

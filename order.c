@@ -389,9 +389,9 @@ can_pay(const struct job *current, const struct job *rival)
 static void
 update_open(struct thread *t, int open, int more)
 {
-	int was = t->open && t->noffer > 0;
+	int was = t->can_take_agent && t->noffer > 0;
 
-	t->open = open;
+	t->can_take_agent = open;
 	t->noffer += more;
 	t->ring->nopen += (open && t->noffer > 0) - was;
 }
@@ -434,7 +434,7 @@ end_offer(struct job *j, struct vertex *v)
 {
 	list_remove(&j->offer, v);
 	v->offered = 0;
-	update_open(v->thread, v->thread->open, -1);
+	update_open(v->thread, v->thread->can_take_agent, -1);
 	update_line(j);
 }
 
@@ -447,7 +447,7 @@ next_open_vertex(struct job *j)
 {
 	struct vertex *v;
 
-	while ((v = j->offer.head) != NULL && !v->thread->open) {
+	while ((v = j->offer.head) != NULL && !v->thread->can_take_agent) {
 		end_offer(j, v);
 		insert_by_key(v);
 	}
@@ -692,7 +692,7 @@ order_block_vertex(struct vertex *v)
 		list_remove(&v->thread->ready, v);
 		list_append(&j->offer, v);
 		v->offered = 1;
-		update_open(v->thread, v->thread->open, 1);
+		update_open(v->thread, v->thread->can_take_agent, 1);
 	}
 	heap_set(&r->shares, &j->share, j->msg->nfed);
 	update_line(j);

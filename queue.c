@@ -201,7 +201,7 @@ end_if_complete(struct message *m)
 
 	if (!drop && !q_has_only_dsns(m))
 		return;
-	for (v = msg_first_vertex(m); v != NULL && (drop || !m->over);
+	for (v = msg_first_vertex(m); v != NULL && (drop || !m->is_complete);
 	    v = msg_next_vertex(v))
 		if (v->state != V_DONE && v->state != V_FED && (drop ||
 		    !is_delay(v)))
@@ -295,7 +295,7 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 	q.rcpts_out += r->off != 0;
 	msg_finish_rcpt(v, r, state);
 	m->failed |= state == RC_FAILED;
-	m->done |= state != RC_FAILED && r->off != 0;
+	m->some_done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		note_dsn_due(m);
 	msg_log_finished(v, r->off, state == RC_FAILED, status, message);
@@ -628,8 +628,8 @@ q_add_message(struct message *m)
 		return -1;
 	m->loaded = ++q.events;
 	while ((twin = msg_find_number(num, twin)) != NULL)
-		m->twin = twin->twin = 1;
-	m->over = m->nr == 0;	/* all recipients were done when it was read */
+		m->has_twin = twin->has_twin = 1;
+	m->is_complete = m->nr == 0;	/* nothing was left in the file */
 	hash_add(&q.messages, &m->link, num);
 	q.rcpts_in += m->nr;
 	m->held = held_get(0, m->name) != NULL;
@@ -1154,13 +1154,13 @@ end_message(struct message *m)
 		msg_free(m);
 		return;
 	}
-	if (!m->over)
+	if (!m->is_complete)
 		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
 		    msg_id(m), m->nr, !m->failed ? "none" :
-		    m->done ? "some" : "all", msg_age(m));
-	if (!m->over && m->verbose)
+		    m->some_done ? "some" : "all", msg_age(m));
+	if (!m->is_complete && m->verbose)
 		spool_log_verbose(m->name, "scheduler done processing");
-	m->over = 1;
+	m->is_complete = 1;
 	if (dsn || remove_files(m) < 0) {
 		m->to_sweep = 0;
 		heap_set(&q.due_messages, &m->due, now.mono + DISK_AGAIN);

@@ -289,7 +289,7 @@ struct message {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned ndsn : 2;	/* vertices of left on the channel dsn */
 	unsigned was_forgotten : 1;	/* it was in core before */
-	unsigned done : 1;	/* a recipient was delivered or deleted */
+	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned wants_delay : 1;	/* a NOTIFY list has DELAY */
 	/* for DSNs */
 	unsigned failed : 1;	/* a recipient failed for good */
@@ -298,11 +298,11 @@ struct message {
 				 * last got the message */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned to_sweep : 1;	/* it is on the sweep's list */
-	unsigned over : 1;	/* all recipients are done, and the log needs no
-				 * line "complete" */
+	unsigned is_complete : 1;	/* all recipients are done; a line
+				 * "complete" was logged, or is not due */
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* a hold has its name */
-	unsigned twin : 1;	/* another message had the same number */
+	unsigned has_twin : 1;	/* another message had the same number */
 	unsigned untagged : 1;	/* finished recipients have no tags yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
@@ -397,13 +397,13 @@ struct thread {
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* vertices READY since ready was sorted */
 	/* of intake.c */
-	unsigned mark;		/* number of the last file with mail for it */
+	unsigned last_file;	/* number of the last file with mail for it */
 	struct vertex *vertex;	/* vertex that the mail of that file is in */
 	double	soonest;	/* mono; no vertex in WAIT is due before */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
 				 * host */
-	unsigned char open;	/* 1: the thread may take an agent */
+	unsigned char can_take_agent;	/* 1: if it has READY vertices */
 	unsigned char triggered;	/* queueonly: it was started */
 	unsigned char listed;	/* 1: it is on the sweep's list */
 	unsigned char delayed;	/* 1: a vertex in WAIT was due, but for its
@@ -442,7 +442,8 @@ struct ring {
 	struct heap jobs;	/* jobs with offers, by key */
 	struct heap shares;	/* jobs of messages at their share, by nfed */
 	unsigned njobs;		/* all its jobs */
-	unsigned nopen;		/* open threads with vertices on offer */
+	unsigned nopen;		/* threads that can take an agent and have
+				 * vertices on offer */
 	struct job *judged;	/* order.c: the job that was compared last */
 	struct job *rival;	/* the job that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was found */
@@ -453,7 +454,7 @@ struct ring {
 	unsigned long started;	/* number of its last start among all starts */
 	enum limit pending;	/* why it gets no new agent */
 	char	*trouble;	/* dead: why no agent could be started */
-	unsigned char done;	/* 1: it is fed no more in this pass */
+	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 	unsigned char portions;	/* 1: the last agent that started takes them */
 };

@@ -563,7 +563,7 @@ can_stay_on_thread(const struct ta *ta)
 static int
 has_twin_job(const struct ta *ta, const struct vertex *v)
 {
-	const struct vertex *j = v->msg->twin ? ta->jobs.head : NULL;
+	const struct vertex *j = v->msg->has_twin ? ta->jobs.head : NULL;
 
 	while (j != NULL && (j->msg == v->msg ||
 	    j->msg->link.hash != v->msg->link.hash))
@@ -1105,7 +1105,8 @@ next_ring(void)
 	struct ring *r, *best = NULL;
 
 	for (r = q.rings; r != NULL; r = r->next)
-		if (!r->done && (best == NULL || r->started < best->started))
+		if (!r->pass_done &&
+		    (best == NULL || r->started < best->started))
 			best = r;
 	return best;
 }
@@ -1118,16 +1119,16 @@ ta_feed_rings(void)
 	if (q.hold || opt.freeze)
 		return;
 	for (r = q.rings; r != NULL; r = r->next) {
-		r->done = ring_is_old(r);
-		if (r->done)
+		r->pass_done = ring_is_old(r);
+		if (r->pass_done)
 			r->pending = NO_LIMIT;
 		else if (r->conf->bound)
 			feed_bound(r);
-		while (r->done && r->idle != NULL)
+		while (r->pass_done && r->idle != NULL)
 			end_agent(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->done = !feed_next(r);
+		r->pass_done = !feed_next(r);
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle(r);
 	end_longest_idle();

@@ -390,7 +390,7 @@ update_turn(struct thread *t)
 
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* the triggered run is over */
-	if (open || t->open || t->turn.pos != 0)
+	if (open || t->can_take_agent || t->turn.pos != 0)
 		order_set_open(t, open);
 }
 

@@ -690,7 +690,7 @@ forgotten(void)
 	struct thread *t;
 
 	for (t = q.all; t != NULL; t = t->next)
-		if (!ring_is_old(t->ring) && t->open && th_nready(t) > 0)
+		if (!ring_is_old(t->ring) && t->can_take_agent && th_nready(t) > 0)
 			return 1;
 	return 0;
 }
