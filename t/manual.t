@@ -176,8 +176,9 @@ if command -v mandoc >/dev/null 2>&1; then
 		    "$(mandoc -Tlint "$page" 2>&1)" ''
 	done
 	printf '.TH X 1\n' >"$tmp/x.1"
-	like 'mandoc reports a page without a date' \
-	    "$(mandoc -Tlint "$tmp/x.1" 2>&1)" 'missing date'
+	like 'mandoc reports a page without date and text' \
+	    "$(mandoc -Tlint "$tmp/x.1" 2>&1)" \
+	    'missing date|no document body'
 else
 	skip 'mandoc reports nothing' 'no mandoc'
 fi
