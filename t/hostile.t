@@ -9,7 +9,6 @@
 . "${0%/*}/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all 'only root delivers as other users'
-command -v setpriv >/dev/null 2>&1 || skip_all 'no setpriv'
 ! without NO_PWD || skip_all 'built without users'
 
 # Users of the system, with processes of their own nowhere else in the tests.
@@ -22,9 +21,10 @@ id "$evil" >/dev/null 2>&1 || skip_all 'no user games'
 as() {	# user command ...
 	as_user=$1
 	shift
-	setpriv --reuid "$as_user" --regid 65533 --clear-groups "$@"
+	$(words_as "$as_user" 65533) "$@"
 }
-as "$evil" true 2>/dev/null || skip_all 'setpriv does not work here'
+as_evil=$(words_as "$evil" 65533)
+[ -n "$as_evil" ] || skip_all 'no other user can be had'
 
 unset POSTOFFICE MAILSHARE
 po=$tmp/po
@@ -62,7 +62,7 @@ chmod 600 "$mail/$evil"
 [ -z "${PEACE:-}" ] || touch "$tmp/evil/stop"
 lock=$mail/$evil
 [ ! -e "$tmp/evil/stop" ] || lock=$tmp/evil/stop
-bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
+bg $as_evil \
     "$tmp/bin/held" -g "$lock" >"$tmp/guard"
 held=$bg_pid
 ok 'the hostile user locks his box' wait_for 20 grep guard "$tmp/guard"
@@ -84,7 +84,7 @@ is 'the hostile user may send twenty messages and thirty to three' \
 victim=$(printf '%s\n' $others | head -n 1)
 printf 'Subject: debt\n\nI owe you 10 crowns.\n' | sub "$evil" "$victim"
 debt=$(grep -l '10 crowns' "$po"/router/* | head -n 1)
-bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
+bg $as_evil \
     sh -c 'exec 3<>"$1"; echo held >"$2/held"
     while [ ! -e "$2/write" ] && [ -d "$2" ]; do sleep 1; done
     while [ ! -e "$2/stop" ] && [ -d "$2" ]; do
@@ -122,7 +122,7 @@ huge=$(as "$evil" sh -c 'cd "$1/router" || exit
 	echo 1' sh "$po" "$tmp/precious" "$evil")
 [ -n "$huge" ] || rm -f "$po/router/900000004"
 # His own shell is not stopped by that; nor are others' processes.
-bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
+bg $as_evil \
     sh -c 'while [ ! -e "$1/stop" ] && [ -d "$1" ]; do
 	kill -STOP -1 2>/dev/null
 	sleep 0.1 2>/dev/null || sleep 1

@@ -268,6 +268,17 @@ as_nobody() {	# command ...
 	fi
 }
 
+# Prints the words by which root starts a command as another user, with these
+# groups alone: nothing where that cannot be.  On the BSDs it starts in /.
+words_as() {	# user group[,group ...]
+	if command -v setpriv >/dev/null 2>&1; then
+		set -- setpriv --reuid "$1" --regid "${2%%,*}" --groups "$2"
+	else
+		set -- chroot -u "$1" -g "${2%%,*}" -G "$2" /
+	fi
+	[ "$(id -u)" -ne 0 ] || ! "$@" true >/dev/null 2>&1 || echo "$*"
+}
+
 # For programs that read their clocks from files: in one piece, as half a number
 # would be a clock that jumps.
 set_clock() {	# file seconds

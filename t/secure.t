@@ -40,12 +40,9 @@ if command -v bash >/dev/null 2>&1 && (ulimit -n 4000) 2>/dev/null; then
 	set -- bash -c 'exec 3000</dev/null 1100>/dev/null
 		ulimit -S -n 500; exec "$@"' bash "$@"
 fi
-if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1 &&
-    setpriv --groups 0,54322 true 2>/dev/null; then
-	set -- setpriv --groups 0,54322 "$@"
-fi
-exec "$@"
+exec $(cat "${0%/bin/*}/many") "$@"
 EOF
+words_as 0 0,54322 >"$tmp/many"
 put "$po" 101-1 env h user
 put "$po" 102-1 root h user
 [ "$(id -u)" -ne 0 ] || chown 65534 "$po/transport/101-1"
@@ -259,9 +256,9 @@ is 'a file limit of 0: the scheduler starts and ends at TERM' \
 why=
 set --
 if [ "$(id -u)" -eq 0 ]; then
-	set -- setpriv --reuid 65534 --regid 65534 --clear-groups
-	if ! "$@" "$SCHEDULER" -V >/dev/null 2>&1; then
-		why='nobody may not run it, or no setpriv'
+	set -- $(words_as 65534 65534)
+	if [ $# -eq 0 ] || ! "$@" "$SCHEDULER" -V >/dev/null 2>&1; then
+		why='nobody may not run it, or cannot be had'
 	fi
 fi
 if [ -n "$why" ]; then
