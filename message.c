@@ -174,8 +174,8 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* The array stays with the new vertex, so the cost is O(most).  Of the
- * recipients that a job counts as READY each vertex keeps its own. */
+/* The array goes to the new vertex, so the cost is O(most).  The number counted
+ * is divided like the recipients. */
 struct vertex *
 msg_split_vertex(struct vertex *v, unsigned most)
 {

@@ -149,9 +149,9 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Leaves the vertex, which has no finished recipient, its last recipients, at
- * most that many.  Returns the new vertex of the others, on no list, or NULL
- * without memory. */
+/* Splits a vertex without finished recipients that has more than most: the
+ * vertex keeps its last most recipients.  Returns the new vertex of the others,
+ * on no list, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Makes a vertex that is on no list DONE. */
 void	msg_end_vertex(struct vertex *);
@@ -349,7 +349,7 @@ enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 /* Returns when the next warning on the message may be due, mono, or NEVER. */
 double	q_next_warning(const struct message *);
 /* Expires vertices of the message and warns, as is due, and sets its timer. */
-void	q_run_timer(struct message *);
+void	q_run_message_timer(struct message *);
 /* Applies a report line of the agent.  Returns the reason why the line is
  * refused, and then it changes nothing; or NULL. */
 const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,

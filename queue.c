@@ -47,15 +47,15 @@
  * fields of all these recipients to that number; a message that is loaded
  * starts with them.
  *
- * Expiry.  A message has one timer, for the earliest time at which a vertex of
- * it can expire, or a warning is due.  By this timer a message that
- * is over gets another try when its files could not be removed, and vertices
- * that are deleted or bounced in great number end, some a pass.  A vertex
- * expires when it is older than expiry and was tried, by itself or with its
- * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
- * expires at 3 days if it was tried, at 4 days in any case; but it has an hour
- * for a first try, as the machine or the router may have been off for days.  A
- * message that was forgotten has a minute for one, which gives it a reason.  No
+ * Expiry.  A message has one timer, for the earliest time at which one of its
+ * vertices can expire, or a warning is due.  The timer also tries again to
+ * remove files that could not be removed, and ends vertices that are deleted or
+ * bounced in great number, some in each pass.  A vertex expires when it is
+ * older than expiry and was tried, by itself or with its dead host; or, tried
+ * or not, expiry2 later.  With expiry=3d and expiry2=1d a vertex expires at 3
+ * days if it was tried, at 4 days in any case; but it has an hour for a first
+ * try, as the machine or the router may have been off for days.  A message that
+ * was forgotten has a minute for a first try, which gives it a reason.  No
  * next try is later than expiry, and a deferral after expiry expires the
  * vertex.  Held and frozen vertices do not expire.  A message whose control
  * file was removed by another program is dropped.
@@ -71,19 +71,19 @@
 
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 #define TRIES_MOST	8191U	/* counted tries of a vertex */
-#define TRIED_AGAIN	60	/* seconds until old mail that was never tried
-				 * is checked again */
+#define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
+				 * checked again */
 #define FIRST_TRY	3600	/* seconds for a first try, before which mail
 				 * does not expire untried */
-#define WORK		20	/* units of work with the disk in a pass:
+#define PASS_WORK	20	/* units of work with the disk in a pass:
 				 * vertices that expire, are deleted or bounced,
 				 * and messages with warnings; vertices of a
 				 * message expire together */
 
-static struct message *done;	/* messages to sweep, linked by swept */
-static struct vertex *dead;	/* DONE vertices to sweep, linked by next */
+static struct message *ended_messages;	/* to sweep, linked by swept */
+static struct vertex *ended_vertices;	/* DONE, to sweep, linked by next */
 
-static int work = WORK;		/* units left in this pass */
+static int work_left = PASS_WORK;		/* units left in this pass */
 
 /* Sets the timer of the message to this time, mono, if the timer is later.
  * NEVER changes nothing. */
@@ -97,9 +97,9 @@ advance_timer(struct message *m, double at)
 
 /* ---- recipients on disk ----------------------------------------------- */
 
-/* Writes the tags of the vertex's finished recipients that lack one, as mail is
- * delivered again without, and then forgets these recipients: 0, or -1 when the
- * disk cannot be written. */
+/* Writes the missing tags of finished recipients of the vertex, and then frees
+ * these recipients: 0, or -1 when the disk cannot be written.  A recipient
+ * without its tag would get the mail again after a restart. */
 static int
 write_tags(struct vertex *v)
 {
@@ -119,9 +119,9 @@ write_tags(struct vertex *v)
 	return bad;
 }
 
-/* Writes the tags of all vertices of the message and lets those go that were
- * HELD for their tags: 0 or -1.  Vertices with agents get their tags at the end
- * of their jobs. */
+/* Writes the tags of all vertices of the message, and requeues vertices that
+ * were HELD for their tags: 0 or -1.  Vertices with agents get their tags at
+ * the end of their jobs. */
 static int
 write_all_tags(struct message *m)
 {
@@ -161,13 +161,13 @@ sweep_later(struct message *m)
 	if (m->to_sweep)
 		return;
 	m->to_sweep = 1;
-	m->swept = done;
-	done = m;
+	m->swept = ended_messages;
+	ended_messages = m;
 }
 
-/* Returns 1 if the vertex, on the channel dsn, is for warnings. */
+/* Returns 1 if the vertex, which is on the channel dsn, is that of warnings. */
 static int
-is_delay(const struct vertex *v)
+is_warning(const struct vertex *v)
 {
 	return strcmp(v->thread->host, "delay") == 0;
 }
@@ -185,8 +185,8 @@ end_vertex(struct vertex *v)
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
 	msg_end_vertex(v);
-	v->next = dead;
-	dead = v;
+	v->next = ended_vertices;
+	ended_vertices = v;
 	th_update(t);
 }
 
@@ -204,7 +204,7 @@ end_if_complete(struct message *m)
 	for (v = msg_first_vertex(m); v != NULL && (drop || !m->is_complete);
 	    v = msg_next_vertex(v))
 		if (v->state != V_DONE && v->state != V_FED && (drop ||
-		    !is_delay(v)))
+		    !is_warning(v)))
 			end_vertex(v);
 	if (m->left == 0)
 		sweep_later(m);
@@ -252,7 +252,7 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
-		    is_delay(v) == delay)
+		    is_warning(v) == delay)
 			return 0;
 	t = th_get(th_get_channel("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_new_vertex(m, t);
@@ -309,15 +309,15 @@ q_drop_message(struct message *m, const char *why)
 	end_if_complete(m);
 }
 
-/* Drops the message if another program has removed its control file: 1 if so,
- * or 0. */
+/* Drops the message if another program has removed its control file: 0, or -1
+ * if the file exists. */
 static int
 drop_if_gone(struct message *m)
 {
 	if (!spool_is_gone(m->name))
-		return 0;
+		return -1;
 	q_drop_message(m, "its control file was taken away");
-	return 1;
+	return 0;
 }
 
 /* Returns 1 if the vertex's host has died since the message was loaded. */
@@ -398,7 +398,7 @@ delete_vertex(struct vertex *v)
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
 	/* a deleted warning leaves the DSN at the end */
-	if (th_is_dsn(v->thread) && !is_delay(v))
+	if (th_is_dsn(v->thread) && !is_warning(v))
 		m->dsn_due = m->dsn_newer = 0;
 	end_vertex(v);
 	end_if_complete(m);
@@ -427,36 +427,35 @@ end_if_due(struct vertex *v)
 	double first = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
-		work--;
-		return cancel_now(v) == 0 || drop_if_gone(v->msg) ? NEVER :
-		    now.mono + DISK_AGAIN;
+		work_left--;
+		return cancel_now(v) == 0 || drop_if_gone(v->msg) == 0 ?
+		    NEVER : now.mono + DISK_AGAIN;
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return NEVER;
 	if (at > now.mono)
 		return at;
 	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
-	if (v->msg->was_forgotten && first < v->msg->since + TRIED_AGAIN)
-		first = v->msg->since + TRIED_AGAIN;
+	if (v->msg->was_forgotten && first < v->msg->since + UNTRIED_AGAIN)
+		first = v->msg->since + UNTRIED_AGAIN;
 	if (untried < first)
 		untried = first;
 	if (v->tries == 0 && !has_host_died(v) && untried > now.mono)
-		return untried < now.mono + TRIED_AGAIN ? untried :
-		    now.mono + TRIED_AGAIN;
-	if (drop_if_gone(v->msg))
+		return untried < now.mono + UNTRIED_AGAIN ? untried :
+		    now.mono + UNTRIED_AGAIN;
+	if (drop_if_gone(v->msg) == 0)
 		return NEVER;
 	if (v->state == V_FED || expire_vertex(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
-	work--;
+	work_left--;
 	return NEVER;
 }
 
 /* ---- warnings ---------------------------------------------------------- */
 
-#define CHECK_AGAIN	2	/* seconds until a message with a vertex that
-				 * was not tried is checked again */
-#define TRIED_BY	60	/* seconds in core during which a warning waits
+#define WARN_WAIT	60	/* seconds in core during which a warning waits
 				 * for a first try */
+#define WARN_AGAIN	2	/* seconds between checks of such a warning */
 
 /* Returns the age at which the next warning on the vertex is due, seconds;
  * LONG_MAX: never. */
@@ -490,7 +489,7 @@ q_next_warning(const struct message *m)
 	}
 	if (next == LONG_MAX)
 		return NEVER;
-	return fresh && NOW < m->since + TRIED_BY ? now.mono + CHECK_AGAIN :
+	return fresh && NOW < m->since + WARN_WAIT ? now.mono + WARN_AGAIN :
 	    (double)m->born + next;
 }
 
@@ -506,10 +505,10 @@ next_portion(const struct vertex *v)
 	    strcmp(o->thread->host, v->thread->host) == 0 ? o : NULL;
 }
 
-/* Adds the reason, or that of the host, of the first recipient and of each one
- * whose reason differs from that of the recipient before, as far as there is
- * room; those of later portions at the host, too.  Returns the first recipient,
- * or NULL. */
+/* Adds the reason of the first pending recipient of this and later portions at
+ * the host, and then each reason that differs from the one before, as far as
+ * there is room; the reason of the host for a recipient without one.  Returns
+ * the first recipient, or NULL. */
 static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
@@ -573,7 +572,7 @@ write_delay_lines(struct message *m)
 /* ---- the timer of a message ------------------------------------------- */
 
 void
-q_run_timer(struct message *m)
+q_run_message_timer(struct message *m)
 {
 	struct vertex *v;
 	double at, next = NEVER;
@@ -583,7 +582,7 @@ q_run_timer(struct message *m)
 		sweep_later(m);
 		return;
 	}
-	for (v = msg_first_vertex(m); v != NULL && (work > 0 ||
+	for (v = msg_first_vertex(m); v != NULL && (work_left > 0 ||
 	    v->state != V_HELD || v->cancel == CANCEL_NONE);
 	    v = msg_next_vertex(v)) {
 		at = v->state != V_DONE ? end_if_due(v) : NEVER;
@@ -591,12 +590,12 @@ q_run_timer(struct message *m)
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
-	else if (write_all_tags(m) < 0 && !drop_if_gone(m) &&
+	else if (write_all_tags(m) < 0 && drop_if_gone(m) < 0 &&
 	    next > now.mono + DISK_AGAIN)
 		next = now.mono + DISK_AGAIN;
 	at = q_next_warning(m);
 	if (at <= now.mono) {
-		work--;
+		work_left--;
 		at = add_dsn_vertex(m, "delay", 0) < 0 ||
 		    write_delay_lines(m) < 0 ? now.mono + DISK_AGAIN :
 		    q_next_warning(m);
@@ -606,8 +605,8 @@ q_run_timer(struct message *m)
 
 /* ---- arrival --------------------------------------------------------- */
 
-/* Moves the vertex, with one recipient left, to the thread of this mailbox; 0,
- * or no memory: it stays. */
+/* Moves the vertex, with one recipient left, to the thread of this mailbox.
+ * The vertex stays if box is 0 or there is no memory. */
 static void
 move_to_box(struct vertex *v, unsigned box)
 {
@@ -644,7 +643,7 @@ q_add_message(struct message *m)
 		}
 	/* a message that was forgotten has waited long enough */
 	add_interim_dsn(m, m->was_forgotten ? 0 : q.config->reportevery);
-	q_run_timer(m);
+	q_run_message_timer(m);
 	end_if_complete(m);
 	return 0;
 }
@@ -652,8 +651,8 @@ q_add_message(struct message *m)
 /* ---- commands of operators ------------------------------------------- */
 
 /* A command that takes effect later, or that leaves no tag as it is on a DSN,
- * is in the control file before it is confirmed.  Commands on the first
- * vertices, which are few, are synced. */
+ * is in the control file before it is confirmed.  The disk is synced for
+ * commands that are not left to a later pass; these are few. */
 enum outcome
 q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 {
@@ -696,7 +695,7 @@ q_hold_message(struct message *m, int on)
 			th_requeue(v, 1, 0);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_requeue(v, 0, 0);
-	q_run_timer(m);
+	q_run_message_timer(m);
 }
 
 /* ---- reports of agents ----------------------------------------------- */
@@ -839,10 +838,11 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 
 	msg_finish_rcpt(v, r, RC_OK);
 	v->host |= HOST_GOOD;
-	if (!is_delay(v)) {
+	if (!is_warning(v)) {
 		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
 		    END_ASIDE_DOUBLE;
-		/* dsn/failure follows, as only that adds lost lines */
+		/* after a DSN of the kind success failures need dsn/failure,
+		 * which gives a text to those that lack one */
 		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
@@ -939,9 +939,9 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 
 /* ---- the end of a job ------------------------------------------------ */
 
-/* Finishes a recipient without a report if its tag on disk says so.  A lock
- * that one of our agents still holds is stale, since no agent has this job; or
- * an agent that was not told which recipients its job has may work on it. */
+/* Finishes a recipient without a report if its tag on disk says so.  Removes a
+ * lock of one of our agents, as no agent has this job; but not a lock of an
+ * agent that has another portion and was not told which recipients. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {
@@ -955,7 +955,7 @@ apply_tag(struct vertex *v, struct rcpt *r)
 		finish_rcpt(v, r, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && wants_success(name, r->off))
-		note_dsn_due(v->msg);	/* its line may be there, too */
+		note_dsn_due(v->msg);	/* the agent may have written a line */
 	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid && (!v->portion || ta->portions ||
 		    v->msg->nfed == 0))
@@ -969,18 +969,18 @@ set_next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
-	unsigned short step = v->retry_index;
+	unsigned short index = v->retry_index;
 
 	v->dated = at > now.mono;
 	if (!v->dated) {
-		at = NOW + retry_next_wait(s, &step, v->tries, now.wall);
-		v->retry_index = step;
+		at = NOW + retry_next_wait(s, &index, v->tries, now.wall);
+		v->retry_index = index;
 	}
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
-/* Moves a vertex of several mailboxes of which one recipient is left to the
- * thread of its mailbox. */
+/* Moves a vertex of the thread of several mailboxes to that of one mailbox when
+ * one recipient is left. */
 static void
 move_to_last_box(struct vertex *v)
 {
@@ -1005,7 +1005,8 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	struct thread *t = v->thread;
 	double until = t->until;
 	long wakeup = m->held ? NOW : (long)until;
-	int waits;		/* by its own place, not as part of its host */
+	int waits;		/* 1: the vertex has its own next try; 0: it is
+				 * READY, or waits with its dead host */
 	struct rcpt *r, *end = v->r + v->nr;
 
 	for (r = v->r; r < end; r++)
@@ -1024,7 +1025,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	if (waits)
 		wakeup = set_next_try(v);
 	v->wakeup = waits ? wakeup : 0;
-	/* without its tags it would be delivered to all again */
+	/* HELD: a new job would deliver again to recipients without tags */
 	th_requeue(v, m->held || v->cancel != CANCEL_NONE ||
 	    (m->untagged && v->left < v->nr), v->wakeup);
 	if (reason != NULL)
@@ -1060,7 +1061,8 @@ q_end_job(struct ta *ta, const char *reason)
 		if (r->state == RC_PENDING && !r->counted)
 			apply_tag(v, r);
 	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
-		m->untagged = 1;	/* its files are removed now */
+		/* tags are needed only if the files cannot be removed now */
+		m->untagged = 1;
 	} else if (write_tags(v) < 0) {
 		m->untagged = 1;
 		advance_timer(m, now.mono + DISK_AGAIN);
@@ -1075,7 +1077,7 @@ q_end_job(struct ta *ta, const char *reason)
 	} else if (v->cancel == CANCEL_NONE || cancel_now(v) < 0)
 		requeue_vertex(v, reason, ta->relay);
 	ta->relay[0] = '\0';
-	if (dsn)	/* other recipients may be done since it was fed */
+	if (dsn)	/* recipients may be done since the DSN was fed */
 		add_interim_dsn(m, q.config->reportevery);
 }
 
@@ -1091,9 +1093,9 @@ q_run_timers(void)
 		heap_del(&q.due_threads, t);
 		th_run_timer(OWNER(struct thread, due, t));
 	}
-	work = WORK;
-	while (work > 0 && heap_wait(&q.due_messages) == 0)
-		q_run_timer(OWNER(struct message, due,
+	work_left = PASS_WORK;
+	while (work_left > 0 && heap_wait(&q.due_messages) == 0)
+		q_run_message_timer(OWNER(struct message, due,
 		    heap_first(&q.due_messages)));
 }
 
@@ -1104,7 +1106,7 @@ q_use_config(struct config *config)
 
 	th_use_config(config);
 	while ((l = hash_each(&q.messages, l)) != NULL)
-		q_run_timer(OWNER(struct message, link, l));
+		q_run_message_timer(OWNER(struct message, link, l));
 }
 
 /* Removes the message from the tables of messages in core. */
@@ -1173,7 +1175,7 @@ end_message(struct message *m)
 		msg_set_channel(m, th_get_channel("dsn"));
 		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
 		    0) == 0)
-			advance_timer(m, now.mono);	/* a pass feeds it */
+			advance_timer(m, now.mono);	/* so a pass feeds it */
 		return;
 	}
 	if (m->held)
@@ -1186,7 +1188,7 @@ end_message(struct message *m)
 void
 q_sweep(void)
 {
-	struct vertex *v, **p = &dead;
+	struct vertex *v, **p = &ended_vertices;
 	struct message *m;
 
 	while ((v = *p) != NULL) {
@@ -1201,8 +1203,8 @@ q_sweep(void)
 		if (v->msg->left > 0)
 			msg_free_vertex(v);
 	}
-	while ((m = done) != NULL) {
-		done = m->swept;
+	while ((m = ended_messages) != NULL) {
+		ended_messages = m->swept;
 		end_message(m);
 	}
 	th_sweep();

@@ -185,11 +185,12 @@ struct rcpt {
 /*
  * vertex: the recipients of one message with the same channel and host that
  * were pending when the message was loaded; the unit that an agent is fed.
- * With maxrcpts it is split when an agent gets it, if the agent can be given a
- * part of them: the agent gets a portion, and the others are a vertex of their
- * own from then on, a portion, too.  The portions of a message stand in the
- * order of their offsets.  The sweep frees a vertex when it is DONE.  A
- * change of state is O(1), except for the heaps of its thread, job and message.
+ * With maxrcpts a vertex is split when it is fed to an agent whose job lines
+ * may name recipients: the agent gets a portion, and the other recipients
+ * become a vertex of their own, a portion, too.  The portions of a message
+ * stand in the order of their offsets.  The sweep frees a vertex when it is
+ * DONE.  A change of state is O(1), except for the heaps of its thread, job and
+ * message.
  *
  *	NEW -> WAIT | READY
  *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
@@ -456,7 +457,7 @@ struct ring {
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
-	unsigned char portions;	/* 1: the last agent that started takes them */
+	unsigned char portions;	/* portions of the last agent that started */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
@@ -575,8 +576,8 @@ struct ta {
 	unsigned char ending;	/* 1: nending counts it */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
 	unsigned char overlong;	/* 1: the rest of its line is ignored */
-	unsigned char portions;	/* 1: a job line may name recipients; before its
-				 * first #hungry: this is expected */
+	unsigned char portions;	/* 1: its job lines may name recipients; before
+				 * its first #hungry a guess */
 	double	born;		/* mono; its start */
 	double	heard;		/* mono; its last sign of life */
 	double	fed;		/* mono; when it was last sent a job; -1:

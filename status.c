@@ -275,7 +275,7 @@ update_holds(void)
 		if (m->held && held_get(0, m->name) == NULL)
 			q_hold_message(m, 0);
 		else if (nended > 0)
-			q_run_timer(m);
+			q_run_message_timer(m);
 	}
 }
 

@@ -27,8 +27,8 @@
  * forgotten when it has had no mail for the time that its clause sets, or when
  * the list has more than 1000.
  *
- * With maxrcpts a vertex is divided when an agent gets it that has said that it
- * can be given a part of the recipients; what is left stays READY:
+ * With maxrcpts a vertex is divided when it is fed to an agent that has said
+ * "#hungry offsets"; the other recipients stay READY:
  *
  *	maxrcpts=20		a list with 50 recipients: READY 50
  *	agent 1 starts		FED 50: nothing is known of agents of the ring
