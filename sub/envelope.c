@@ -260,7 +260,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		say_wrong(m, both, t.why, t.code);
-		add_failed(m, "refused", addr, given, t.why);
+		add_failed(m, "refused", folded, given, t.why);
 	} else if (t.alias != NULL) {
 		follow_alias(m, t.alias, given, way);
 	} else {

@@ -371,7 +371,7 @@ like '10 001 recipients: a line says so' "$out" 'more than 10000'
 
 # ---- wrong recipients beside others ------------------------------------------------
 
-sub -N success good@our.example spam@x.org 'a b' >"$tmp/out" 2>&1 <"$tmp/m"
+sub -N success good@our.example spam@x.org spam@X.Org 'a b' >"$tmp/out" 2>&1 <"$tmp/m"
 is 'one recipient is wrong: the message is taken' $? 0
 is 'one recipient is wrong: the DSN gets the reason' "$(ctl | grep '^[rN]')" \
     "r           local - good $mine
