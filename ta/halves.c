@@ -268,7 +268,7 @@ get_answer(void)
 }
 
 static void
-far_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
+far_report(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 {
 	(void)job;
 	r->unreported = 0;
@@ -311,14 +311,14 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 }
 
 static int
-far_alone(void)
+far_is_alone(void)
 {
 	put_bytes("A", 1);
 	send_request();
 	return get_answer() != 0;
 }
 
-static const struct lib_far far_lib = { far_tell, far_message, far_alone };
+static const struct lib_far far_lib = { far_report, far_message, far_is_alone };
 
 void
 halves_log(const char *s, size_t n)
@@ -498,7 +498,6 @@ start_talker(void)
 
 	if (pipes_make(fd, 2) < 0)
 		return -1;
-	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	pid = fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ? -1 : fork();
 	if (pid == 0)
 		run_talker(fd[0], fd[3]);

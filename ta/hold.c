@@ -98,7 +98,6 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 	int status;
 	pid_t pid;
 
-	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	pid = fork();
 	if (pid == 0) {
 		signal(SIGTERM, SIG_DFL);	/* the agent's handler would

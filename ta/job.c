@@ -139,13 +139,14 @@ lib_is_same(const char *a, const char *b)
 /* scan: the walk through one control file. */
 struct scan {
 	struct lib_job *job;
-	const char *channel, *host;	/* of the job; host NULL: any */
-	const char *offsets;	/* of its recipients, ",40,1200,"; NULL: any */
+	const char *channel, *host;	/* those of the job; host NULL: any */
+	const char *offsets;	/* the recipients: ",40,1200,", NULL: any */
 	struct lib_rcpt **end;	/* link for the next recipient */
 	struct lib_rcpt *last;	/* recipient whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first recipient without a header so far */
 	unsigned long sender_at;	/* offset of the last s or e line */
-	char	from[WORD_MAX_], dsn_to[WORD_MAX_];	/* its addresses */
+	char	from[WORD_MAX_];	/* address of the sender */
+	char	dsn_to[WORD_MAX_];	/* address that gets DSNs */
 	struct ctl c;
 };
 
@@ -196,7 +197,7 @@ uid_of(const char *p)
 	p += minus;
 	if (!isdigit((unsigned char)*p))
 		return -1;
-	n = strtoul(p, &end, 10);	/* ULONG_MAX if it is too large */
+	n = strtoul(p, &end, 10);	/* ULONG_MAX for a larger number */
 	if ((*end != '\0' && *end != ' ') || n > LONG_MAX)
 		return -1;
 	return minus ? -(long)n : (long)n;
@@ -226,7 +227,7 @@ scan_rcpt(struct scan *sc)
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
 	if (r == NULL || (r->from = get_sender(sc)) == NULL) {
-		free(r);	/* it stays pending for another job */
+		free(r);	/* another job can have this recipient */
 		return;
 	}
 	r->host = strcpy((char *)(r + 1), c->host);
@@ -419,7 +420,7 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 	    COPY_DONE) ||
 	    put(arg, "\n", 1) != 0)
 		return -1;
-	/* the size is to be that of the time when the file was opened */
+	/* the file must have the size that it had when it was opened */
 	return job_copy(job->msg, (off_t)job->body, job->size -
 	    (off_t)job->body, put, arg) == 0 && fstat(job->msg, &st) == 0 &&
 	    st.st_size == job->size ? 0 : -1;

@@ -6,9 +6,9 @@
 
 #include "lib.h"
 
-/* Reads the control file job->ctl and sets the recipients of the job, those for
- * channel and host (NULL: any) at these offsets, as ",40,1200," (NULL: any);
- * none if the file is damaged. */
+/* Reads the control file job->ctl and sets the recipients of the job: those for
+ * channel and host (NULL: any host) at these offsets, as ",40,1200," (NULL: any
+ * offset).  A damaged file has no recipients. */
 void	job_scan(struct lib_job *, const char *channel, const char *host,
 	    const char *offsets);
 /* Locks the recipients and frees those that could not be locked.  Returns the
@@ -17,9 +17,11 @@ int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
 void	job_close(struct lib_job *);	/* frees recipients and senders */
 
-/* How a copy ended: put stopped it or the file ended too early (COPY_STOPPED),
- * or a read failed, with errno (COPY_ERROR). */
-enum copy_end { COPY_ERROR = -1, COPY_DONE, COPY_STOPPED };
+enum copy_end {
+	COPY_ERROR = -1,	/* a read failed, with errno */
+	COPY_DONE,
+	COPY_STOPPED		/* put stopped, or the file ended too early */
+};
 
 /* Passes the header block at this offset to put, up to its empty line. */
 enum copy_end job_header(int fd, long at,

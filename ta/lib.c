@@ -40,11 +40,11 @@ static struct {
 	lib_work *work;			/* of lib_run, else NULL */
 	lib_whole *whole;		/* of lib_serve, else NULL */
 	int	wake[2];		/* pipe with a byte after a signal */
-	volatile sig_atomic_t leave;	/* end after the current job */
+	volatile sig_atomic_t leave;	/* the agent is to end after this job */
 	struct lib_job *job;		/* the current job, or NULL */
 	int	alone;			/* the scheduler is gone */
 	long	idle_after;	/* seconds until idle is called */
-	void	(*idle)(void);		/* or NULL */
+	void	(*idle)(void);		/* of lib_when_idle, or NULL */
 } agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
 const struct lib_far *lib_far;
@@ -122,8 +122,8 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 		add_clean(t, v->remote, ' ');
 }
 
-/* Appends to the control file with one write and syncs it: 0 or -1.  Closing a
- * second descriptor would end our lock on the file. */
+/* Appends to the control file with one write and syncs it: 0 or -1.  There is
+ * no second descriptor, as closing it would end our lock on the file. */
 static int
 append_line(int fd, const char *s, size_t n)
 {
@@ -193,21 +193,27 @@ void
 lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
     const struct lib_verdict *v)
 {
-	char clean[TEXT_SIZE], notary[REPORT_SIZE], again[40];
+	char clean[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
 	const char *relay = v->remote != NULL ? notary : "";
 	int failed = lib_is_failure(v->code);
+	const char *action = failed ? "failed" : "delayed";
 	struct text t;
 
 	if (lib_far != NULL) {
-		lib_far->tell(job, r, v);
+		lib_far->report(job, r, v);
 		return;
 	}
+	if (v->code == 0)
+		action = "delivered";
+	if (v->action != NULL)
+		action = v->action;
 	text_init(&t, clean, sizeof(clean));
 	add_clean(&t, v->text, '\r');
 	text_init(&t, notary, sizeof(notary));
-	add_notary(&t, r, v, v->action != NULL ? v->action : v->code == 0 ?
-	    "delivered" : failed ? "failed" : "delayed", clean);
-	text_fmt(again, sizeof(again), "retryat +%ld", v->delay);
+	add_notary(&t, r, v, action, clean);
+	strcpy(verdict, v->code == X_DEFERALL ? "deferall" : "deferred");
+	if (v->code != X_DEFERALL && v->delay > 0)
+		text_fmt(verdict, sizeof(verdict), "retryat +%ld", v->delay);
 	if (v->code == 0)
 		report_ok(job, r, v->status, notary, relay, clean);
 	else if (failed && write_diag(job, r, notary, clean) == 0)
@@ -216,8 +222,7 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
 		send_report(job, r, "", "deferred",
 		    "a failure, but its diagnostic cannot be written", ' ');
 	else
-		send_report(job, r, notary, v->code == X_DEFERALL ? "deferall" :
-		    v->delay > 0 ? again : "deferred", clean, ' ');
+		send_report(job, r, notary, verdict, clean, ' ');
 }
 
 void
@@ -315,7 +320,7 @@ open_and_work(struct lib_job *job, lib_work *work)
 	lib_report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
 }
 
-/* Ends a field of a job line at its TAB.  Returns the next one, or NULL. */
+/* Ends a field of a job line at its TAB.  Returns the next field, or NULL. */
 static char *
 next_field(char *s)
 {
@@ -330,8 +335,8 @@ do_job(char *line)
 {
 	static struct lib_job job;
 	char *host = next_field(line), *offsets = next_field(host);
-	char list[1000];	/* of a hundred offsets */
-	const char *wanted = getenv("CHANNEL");
+	char list[1000];	/* room for a hundred offsets */
+	const char *job_channel = getenv("CHANNEL");
 	struct stat st;
 
 	memset(&job, 0, sizeof(job));
@@ -351,10 +356,11 @@ do_job(char *line)
 		    offsets != NULL ? list : NULL);
 	}
 	if (job.ctl < 0 || job_lock(&job) == 0) {
-		if (wanted != NULL && !lib_is_same(wanted, agent.channel))
+		if (job_channel != NULL &&
+		    !lib_is_same(job_channel, agent.channel))
 			lib_note("this agent is for channel %s, the job is "
 			    "for %s; give it -c $channel", agent.channel,
-			    wanted);
+			    job_channel);
 		send_or_exit("#resync ", line);
 	} else {
 		agent.job = &job;
@@ -400,6 +406,8 @@ catch_signals(void)
 #ifdef SIGXFSZ
 	sigaction(SIGXFSZ, &sa, NULL);	/* write returns an error then */
 #endif
+	sa.sa_handler = SIG_DFL;
+	sigaction(SIGCHLD, &sa, NULL);	/* waitpid fails if it is ignored */
 	sa.sa_handler = on_signal;
 	for (i = 0; i < (int)(sizeof(leave) / sizeof(leave[0])); i++)
 		sigaction(leave[i], &sa, NULL);
@@ -464,7 +472,7 @@ next_job(void)
 int
 lib_is_alone(void)
 {
-	return lib_far != NULL ? lib_far->alone() : agent.alone;
+	return lib_far != NULL ? lib_far->is_alone() : agent.alone;
 }
 
 void

@@ -13,24 +13,25 @@
 /* The envelope sender, shared by the recipients behind its line. */
 struct lib_sender {
 	struct lib_sender *next;
-	unsigned long off;	/* of its line */
+	unsigned long off;	/* offset of the s or e line */
 	const char *address;	/* "": the sender is empty */
-	const char *dsn_to;	/* the address that gets DSNs, "": nobody; an e
-				 * line can make it differ from address */
+	const char *dsn_to;	/* the address that gets DSNs, "": nobody; comes
+				 * from an e line, or is the sender's */
 };
 
 struct lib_rcpt {
 	struct lib_rcpt *next;	/* in the order of the file */
-	unsigned long off;	/* offset of its line, which names it in
-				 * reports */
-	long	hdr;		/* where the header text begins, -1: none */
-	long	drpt;		/* where its N line begins, -1: none */
+	unsigned long off;	/* offset of the line; reports name the
+				 * recipient by this number */
+	long	hdr;		/* offset of the header's text, -1: none */
+	long	drpt;		/* offset of the N line, -1: none */
 	int	with_pid;	/* the line has room for a lock */
-	int	cancelled;	/* an operator has deleted or bounced it */
-	int	unreported;	/* it is locked by us and has no verdict yet */
+	int	cancelled;	/* an operator has deleted or bounced the
+				 * recipient */
+	int	unreported;	/* we have the lock, and there is no verdict */
 	const struct lib_sender *from;
 	const char *host, *user;
-	long	priv;		/* uid for its files and programs, -1: none */
+	long	priv;		/* uid for files and programs, -1: none */
 	char	*dsn;		/* value of the N line, NULL: none */
 };
 
@@ -55,8 +56,8 @@ typedef void lib_work(struct lib_job *);
 
 /*
  * The verdict on one recipient.  A success with a NULL status causes no DSN
- * here, as the next host has the duty to send it.  Members that are NULL or 0
- * are set from the others.
+ * here, as the next host has the duty to send it.  For a member that is NULL
+ * or 0, the report has what the other members imply.
  */
 struct lib_verdict {
 	int	code;		/* 0: delivered; a failure (lib_is_failure);
@@ -85,7 +86,7 @@ void	lib_report_job(const char *name, const char *verdict, const char *text);
  * the scheduler sets, else the usual one. */
 const char *lib_channel(const char *usual);
 
-/* The path of the name in $MAILSHARE, which the scheduler sets. */
+/* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 
 /* An option that only ZMailer's agent of the same name has. */
@@ -106,11 +107,11 @@ void	lib_when_idle(long seconds, void (*idle)(void));
 /* Reports the verdict on a recipient; to be called once for each. */
 void	lib_report_verdict(struct lib_job *, struct lib_rcpt *,
 	    const struct lib_verdict *);
-/* The same for a verdict with these members alone. */
+/* Reports a verdict with these members. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
 
-/* The same for all recipients that have no verdict. */
+/* Reports a verdict with these members on all recipients without a verdict. */
 void	lib_report_rest(struct lib_job *, int code, const char *status,
 	    const char *text);
 /* Returns 1 for X_NOUSER, X_NOHOST and X_UNAVAILABLE, the codes of a failure.
@@ -126,19 +127,20 @@ int	lib_is_alone(void);
  * 0, or -1 with errno. */
 int	lib_read_only(const struct lib_job *);
 
-/* Passes header, empty line and body to put, piece by piece, until it returns
- * nonzero: 0, or -1 if put stopped or the files cannot be read.  A file that
- * grows or shrinks during the job cannot be read. */
+/* Passes header, empty line and body to put, piece by piece: 0, or -1 if put
+ * did not return 0 or the files cannot be read.  A message file that changes
+ * its size during the job cannot be read. */
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
-/* Functions that a process without files uses instead of ours (halves.c). */
+/* What lib_report_verdict, lib_message and lib_is_alone do in a process that
+ * has no files: see halves.c. */
 struct lib_far {
-	void	(*tell)(struct lib_job *, struct lib_rcpt *,
+	void	(*report)(struct lib_job *, struct lib_rcpt *,
 		    const struct lib_verdict *);
 	int	(*message)(const struct lib_job *, const struct lib_rcpt *,
 		    int (*put)(void *, const char *, size_t), void *);
-	int	(*alone)(void);
+	int	(*is_alone)(void);
 };
 
 extern const struct lib_far *lib_far;	/* NULL: this process has files */

@@ -302,7 +302,6 @@ run_program(struct run *r)
 	text_init(t, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = r->stopped = 0;
-	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	bad = make_copy(&p);
 	clock_read();
 	if (r->limit > 0)

@@ -178,7 +178,6 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 		errno = EINVAL;
 		return -1;
 	}
-	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	v->pid = 0;
 	if (pipes_make(p, 3) < 0)
 		return -1;
