@@ -248,20 +248,19 @@ check_up(struct verdict *v, const char *arg)
 static void
 run_script(struct verdict *v, char *name, char *arg)
 {
-	static char path_is[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/ucb";
-	char path[1000], text[sizeof(v->text)], *argv[3], *env[2];
+	char path[1000], text[sizeof(v->text)], *argv[3];
 	struct lib_verdict end;
 	struct run run;
 
 	argv[0] = name;
 	argv[1] = arg;
-	argv[2] = env[1] = NULL;
-	env[0] = path_is;
+	argv[2] = NULL;
 	memset(&run, 0, sizeof(run));
+	run_add_variable(&run, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb",
+	    100);
 	text_fmt(path, sizeof(path), "%s/%s", scripts, name);
 	run.path = path;
 	run.argv = argv;
-	run.envp = env;
 	run.become = become_nobody;
 	run.limit = SCRIPT_LIMIT;
 	if (run_program(&run) < 0) {

@@ -535,41 +535,10 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* environment: the variables that ZMailer's mailbox gives a program. */
-struct environment {
-	char	*vector[24];	/* NULL at the end */
-	unsigned n;		/* variables in vector */
-	struct text t;		/* their texts, in mem */
-	char	mem[HEAD_SIZE + 4 * PATH_SIZE];
-};
-
-/* Adds NAME=value, with most bytes of the value.  A value with a control byte
- * is left out, as the program may take a newline for the end of the value. */
-static void
-add_variable(struct environment *e, const char *name, const char *value,
-    size_t most)
-{
-	size_t i, n = 0;
-
-	if (value == NULL || e->t.cut ||
-	    e->n + 1 == sizeof(e->vector) / sizeof(e->vector[0]))
-		return;
-	for (; n < most && value[n] != '\0'; n++)
-		if (iscntrl((unsigned char)value[n]))
-			return;
-	i = e->t.len;
-	text_put(&e->t, name, strlen(name));
-	text_put(&e->t, "=", 1);
-	text_put(&e->t, value, n);
-	text_put(&e->t, "", 1);
-	if (!e->t.cut)
-		e->vector[e->n++] = e->mem + i;
-}
-
 /* Adds the first word of each kind of the N line.  Further words, of which a
  * sender can give any number, are left out. */
 static void
-add_dsn_variables(struct environment *e, const char *s)
+add_dsn_variables(struct run *run, const char *s)
 {
 	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
 	    "INFROM" };
@@ -582,15 +551,16 @@ add_dsn_variables(struct environment *e, const char *s)
 			if (done[i] ||
 			    !ctl_is_word(s, strcspn(s, "= \t"), names[i]))
 				continue;
-			add_variable(e, names[i], s + strlen(names[i]) + 1,
-			    n - strlen(names[i]) - 1);
+			run_add_variable(run, names[i], s + strlen(names[i]) +
+			    1, n - strlen(names[i]) - 1);
 			done[i] = 1;
 		}
 	}
 }
 
-static char *const *
-make_environment(struct environment *e, const struct mail *m)
+/* Sets the variables that ZMailer's mailbox gives a program. */
+static void
+set_environment(struct run *run, const struct mail *m)
 {
 	static const char *const ours[] = { "TZ", "MAILBIN", "MAILSHARE",
 	    "ZCONFIG" };
@@ -600,25 +570,22 @@ make_environment(struct environment *e, const struct mail *m)
 	char number[80];
 	int i;
 
-	memset(e->vector, 0, sizeof(e->vector));
-	e->n = 0;
-	text_init(&e->t, e->mem, sizeof(e->mem));
-	add_variable(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb", all);
-	add_variable(e, "SHELL", "/bin/sh", all);
-	add_variable(e, "HOME", u->home, all);
-	add_variable(e, "USER", u->name, all);
-	add_variable(e, "LOGNAME", u->name, all);
+	run_add_variable(run, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/ucb",
+	    all);
+	run_add_variable(run, "SHELL", "/bin/sh", all);
+	run_add_variable(run, "HOME", u->home, all);
+	run_add_variable(run, "USER", u->name, all);
+	run_add_variable(run, "LOGNAME", u->name, all);
 	text_fmt(number, sizeof(number), "%ld", (long)u->uid);
-	add_variable(e, "UID", number, all);
+	run_add_variable(run, "UID", number, all);
 	for (i = 0; i < 4; i++)
-		add_variable(e, ours[i], getenv(ours[i]), all);
-	add_variable(e, "SENDER", *from == '\0' ? "<>" : from, all);
-	add_variable(e, "ENVID", m->job->envid, all);
-	add_dsn_variables(e, m->rcpt->dsn);
-	add_variable(e, "MESSAGEID", name_base(m->job->name), all);
+		run_add_variable(run, ours[i], getenv(ours[i]), all);
+	run_add_variable(run, "SENDER", *from == '\0' ? "<>" : from, all);
+	run_add_variable(run, "ENVID", m->job->envid, all);
+	add_dsn_variables(run, m->rcpt->dsn);
+	run_add_variable(run, "MESSAGEID", name_base(m->job->name), all);
 	if (spool_id(m->job->name, NULL, NULL, number, sizeof(number)) == 0)
-		add_variable(e, "MSGSPOOLID", number, all);
-	return e->vector;
+		run_add_variable(run, "MSGSPOOLID", number, all);
 }
 
 static int
@@ -627,7 +594,6 @@ deliver_to_program(struct mail *m, char *command)
 	static char sh[] = "sh", minus_c[] = "-c";
 	char text[sizeof(m->end->text)], *argv[4];
 	struct lib_verdict v;
-	static struct environment env;
 	struct run run;
 
 	argv[0] = sh;
@@ -637,7 +603,7 @@ deliver_to_program(struct mail *m, char *command)
 	memset(&run, 0, sizeof(run));
 	run.path = "/bin/sh";
 	run.argv = argv;
-	run.envp = make_environment(&env, m);
+	set_environment(&run, m);
 	run.message = put_program;
 	run.become = become_owner;
 	run.arg = m;

@@ -24,6 +24,7 @@
 #include "run.h"
 #include "../lib/post.h"
 #include <sys/wait.h>
+#include <ctype.h>
 #include <signal.h>
 
 #define READ_SIZE	4096	/* bytes read at once from the program */
@@ -236,7 +237,7 @@ exec_program(const struct run *r, int in, int out, int report)
 		report = 3;
 		errno = EPERM;	/* a reason for a become without an errno */
 		if (r->become == NULL || r->become(r->arg) == 0)
-			execve(r->path, r->argv, r->envp);
+			execve(r->path, r->argv, r->env);
 	}
 	err = errno;
 	fd_write(report, (const char *)&err, sizeof(err));
@@ -287,6 +288,27 @@ start_process(struct process *p)
 }
 
 /* ---- for the agent --------------------------------------------------- */
+
+void
+run_add_variable(struct run *r, const char *name, const char *value,
+    size_t most)
+{
+	size_t at, n = 0;
+
+	if (r->nenv == 0)
+		text_init(&r->vars, r->mem, sizeof(r->mem));
+	if (value == NULL ||
+	    r->nenv + 1 == sizeof(r->env) / sizeof(r->env[0]))
+		return;
+	for (; n < most && value[n] != '\0'; n++)
+		if (iscntrl((unsigned char)value[n]))
+			return;
+	at = r->vars.len;
+	text_add(&r->vars, "%s=%.*s", name, (int)n, value);
+	text_put(&r->vars, "", 1);
+	if (!r->vars.cut)
+		r->env[r->nenv++] = r->mem + at;
+}
 
 int
 run_program(struct run *r)

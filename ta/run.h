@@ -6,10 +6,11 @@
 
 #include "lib.h"
 
-/* run: a program to be run; the caller sets the members up to limit. */
+/* run: a program to be run; the caller sets the members up to limit, and the
+ * others to 0. */
 struct run {
 	const char *path;		/* path of the program */
-	char	*const *argv, *const *envp;	/* ends with NULL */
+	char	*const *argv;		/* NULL at the end */
 	/* Passes the message to put, whose first argument is out: 0, or -1 if
 	 * put stopped or the message cannot be read.  NULL: the input is
 	 * empty. */
@@ -28,7 +29,18 @@ struct run {
 					 * copy of the message in run_tmp() */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
+	/* The environment, set by run_add_variable. */
+	char	*env[24];		/* NULL at the end */
+	unsigned nenv;			/* variables in env */
+	struct text vars;		/* memory of env, in mem */
+	char	mem[8192];
 };
+
+/* Adds NAME=value to the environment, with at most so many bytes of the value.
+ * NULL and a value with a control byte are left out, as the program may take a
+ * newline for the end of the value; so is what there is no room for. */
+void	run_add_variable(struct run *, const char *name, const char *value,
+	    size_t most);
 
 /* Runs the program to its end: 0, or -1 with errno if it was not started, as
  * the message cannot be read (EIO), the program is missing, there is no

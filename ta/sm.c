@@ -37,6 +37,7 @@
 #define RCPTS		100	/* recipients of one run */
 #define ARGS		(TABLE_WORDS + 2 * RCPTS)	/* arguments of a run */
 #define ARGS_SIZE	32768	/* bytes of arguments with their pointers */
+#define VALUE_MOST	1024	/* bytes of a variable that is passed on */
 
 static struct {
 	const char *mailer, *table;
@@ -364,35 +365,25 @@ rcpt_error(const struct batch *b, const struct lib_rcpt *r)
 
 /* ---- running --------------------------------------------------------- */
 
-/* Makes the environment of the program, which has no other variable. */
-static char **
-make_environment(void)
+/* Sets the environment of the program, which has no other variable. */
+static void
+set_environment(struct run *r)
 {
-	static const char *const passed[] = {
-		"PATH", "HOME", "TZ", "USER", "LOGNAME"
+	static const struct { const char *name, *usual; } passed[] = {
+		{ "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" },
+		{ "HOME", "/" }, { "TZ", NULL }, { "USER", NULL },
+		{ "LOGNAME", NULL }
 	};
-	static const char *const usual[] = {
-		"/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "/",
-		NULL, NULL, NULL
-	};
-	static char mem[LINE_MAX_], *env[6];
 	const char *value;
-	struct text t;
-	int i, n = 0;
+	int i;
 
-	text_init(&t, mem, sizeof(mem));
 	for (i = 0; i < 5; i++) {
-		value = getenv(passed[i]);
+		value = getenv(passed[i].name);
 		if (value == NULL)
-			value = usual[i];
-		if (value == NULL || strlen(value) > LINE_MAX_ / 8)
-			continue;
-		env[n++] = t.s + t.len;
-		text_add(&t, "%s=%s", passed[i], value);
-		text_put(&t, "", 1);
+			value = passed[i].usual;
+		if (value != NULL && strlen(value) <= VALUE_MOST)
+			run_add_variable(r, passed[i].name, value, VALUE_MOST);
 	}
-	env[n] = NULL;
-	return env;
 }
 
 /* Gives up our directory and our user in the child: 0, or -1 with errno. */
@@ -418,7 +409,7 @@ run_batch(struct batch *b)
 	memset(&r, 0, sizeof(r));
 	r.path = b->mailer->path;
 	r.argv = b->argv;
-	r.envp = make_environment();
+	set_environment(&r);
 	r.message = put_message;
 	r.arg = b;
 	r.become = become_user;
