@@ -477,14 +477,14 @@ owner() {
 }
 uid=$(id -u nobody 2>/dev/null)
 if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		skip 'root for a real user' 'not root, or no user nobody'
 	done
 else
 	mkdir "$tmp/spool" "$tmp/deep" "$tmp/deep/nobody"
 	chmod 755 "$tmp/spool" "$tmp/deep"
 	chown nobody "$tmp/deep/nobody"
-	for n in 90 91 92 93 94 95; do
+	for n in 90 91 92 93 94 95 198 199; do
 		message $n-1 <<END_
 $rcpt nobody 0
 $head
@@ -516,6 +516,31 @@ END_
 	is "root: an empty box of root's is its user's then" \
 	    "$(owner "$tmp/spool/nobody")" "-rw------- $uid"
 	rm "$tmp/spool/nobody"
+	# What root's own process, not the user's, does to files by their names.
+	touched() {	# name: files, and what was done with them
+		(cd "$po/transport" && printf '%s\n' "$1$tab-" | strace \
+		    -o "$tmp/trace" -e trace=file "$A" -d "$tmp/spool") \
+		    >"$tmp/said" 2>&1
+		sed -n -e '/O_RDONLY/d' -e '/ = -1 /d' \
+		    -e 's/^\([a-z]*\)at[0-9]*(AT_FDCWD, /\1(/' \
+		    -e "s,$tmp/spool/,," \
+		    -e 's/^\([a-z]*\)[0-9]*("\([^"]*\)".*/\1 \2/p' \
+		    "$tmp/trace" | grep -v \
+		    -e '^[a-z]*stat' -e '^access' -e '^exec' -e '^readlink' |
+		    tr '\n' ';'
+	}
+	if strace -o /dev/null true 2>/dev/null; then
+		is "root: besides the control file it opens a lock and a new box" \
+		    "$(touched 198-1)" \
+		    'open 198-1;open nobody.lock;open nobody;unlink nobody.lock;'
+		is 'root: it does not open a box that exists' \
+		    "$(touched 199-1)" \
+		    'open 199-1;open nobody.lock;unlink nobody.lock;'
+	else
+		skip 'root: it opens a lock and a new box' 'no strace'
+		skip 'root: it does not open a box that exists' 'no strace'
+	fi
+	rm -f "$tmp/spool/nobody"
 	: >"$tmp/secret"
 	ln -s "$tmp/secret" "$tmp/spool/nobody"
 	like 'root: a box that is a link is not followed' \
