@@ -16,8 +16,8 @@
  */
 #include "deferred.h"
 #include "office.h"
+#include "path.h"
 
-#define PATH_SIZE	1024
 #define WHY		".why"
 #define PAUSE_LEAST	60	/* seconds after the first try */
 #define PAUSE_MOST	3600	/* seconds; the pause doubles up to here */
@@ -40,15 +40,13 @@ deferred_num_of(const char *entry, char *num, unsigned long size)
 	    deferred_is_name(num) ? num : NULL;
 }
 
-/* Makes the path of the second file: 0, or -1 with errno. */
-static int
-make_why_path(char *path, const char *office, const char *num)
+/* Returns the path of the second file, which cannot exist if num is no number.
+ */
+static const char *
+why_path_of(const char *office, const char *num)
 {
-	if (deferred_is_name(num) && text_fmt(path, PATH_SIZE,
-	    "%s/" DEFERRED "/%s" WHY, office, num) == 0)
-		return 0;
-	errno = ENAMETOOLONG;
-	return -1;
+	return path_in(office, DEFERRED "/%s" WHY, deferred_is_name(num) ?
+	    num : "");
 }
 
 static long
@@ -64,14 +62,13 @@ pause_after(unsigned long tries)
 int
 deferred_read(const char *office, const char *num, struct deferred *d)
 {
-	char path[PATH_SIZE], line[DEFERRED_WHY + 48];
+	char line[DEFERRED_WHY + 48];
 	const char *p;
 	struct stat st;
 	long n;
-	int fd;
+	int fd = fd_plain(why_path_of(office, num), O_RDONLY, &st);
 
-	if (make_why_path(path, office, num) < 0 ||
-	    (fd = fd_plain(path, O_RDONLY, &st)) < 0)
+	if (fd < 0)
 		return -1;
 	n = (long)read(fd, line, sizeof(line) - 1);
 	close(fd);
@@ -95,12 +92,11 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 int
 deferred_write(const char *office, const char *num, const struct deferred *d)
 {
-	char path[PATH_SIZE], line[DEFERRED_WHY + 48];
+	const char *path = why_path_of(office, num);
+	char line[DEFERRED_WHY + 48];
 	struct text t;
 	int fd, bad;
 
-	if (make_why_path(path, office, num) < 0)
-		return -1;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
@@ -120,9 +116,7 @@ deferred_write(const char *office, const char *num, const struct deferred *d)
 int
 deferred_remove(const char *office, const char *num)
 {
-	char path[PATH_SIZE];
-
-	return make_why_path(path, office, num) < 0 ? -1 : unlink(path);
+	return unlink(why_path_of(office, num));
 }
 
 /* A file that lstat cannot see may be there.  Without transport/, no message is
@@ -132,7 +126,7 @@ office_is_orphan(const char *office, const char *name)
 {
 	static const char *const mark[] = { "", ".", SUBMIT_MARK };
 	const char *base = name_base(name);
-	char path[PATH_MAX_];
+	char path[PATH_MAX_];	/* path_in would use up its ring */
 	struct stat st;
 	int i;
 
@@ -143,6 +137,5 @@ office_is_orphan(const char *office, const char *name)
 		    lstat(path, &st) == 0 || (errno != ENOENT &&
 		    errno != ENOTDIR))
 			return 0;
-	text_fmt(path, sizeof(path), "%s/transport", office);
-	return lstat(path, &st) == 0;
+	return lstat(path_in(office, "transport"), &st) == 0;
 }

@@ -141,52 +141,34 @@ can_get_dsn(const char *address)
 
 /* ---- the message ----------------------------------------------------- */
 
-static void
-scan_wish(const struct ctl *c, struct head *h, int *seen_ret)
-{
-	const char *value = c->l.line + 2;
-
-	if (c->l.len <= 2)
-		return;
-	if (c->l.line[0] == 'n' && h->envid[0] == '\0')
-		text_fmt(h->envid, sizeof(h->envid), "%s", value);
-	if (c->l.line[0] == 'R' && !*seen_ret) {
-		h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
-		*seen_ret = 1;
-	}
-}
-
-static void
-scan_head(const struct ctl *c, struct head *h)
-{
-	const char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
-
-	switch (c->l.line[0]) {
-	case 'l':
-		text_fmt(h->id, sizeof(h->id), "%s", value);
-		break;
-	case 'o':
-		h->body = num_of(value, NULL);
-		break;
-	}
-}
-
 /* Fields of the message stand before the first recipient.  ZMailer's router
  * writes the sender's wishes (n, R) behind recipients; as in the agents, the
  * first of each counts. */
 int
 origin_read_head(struct diags *n, struct head *h)
 {
-	int nrcpt = 0, seen_ret = 0;
+	int letter, nrcpt = 0, seen_ret = 0;
+	const char *value;
 
 	memset(h, 0, sizeof(*h));
 	for (ctl_seek(&n->c, 0); ctl_read_line(&n->c) &&
 	    n->c.l.line[0] != 'd' &&
 	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
-		nrcpt += n->c.l.line[0] == 'r';
-		scan_wish(&n->c, h, &seen_ret);
-		if (nrcpt == 0)
-			scan_head(&n->c, h);
+		letter = n->c.l.line[0];
+		nrcpt += letter == 'r';
+		if (n->c.l.len <= 2)
+			continue;
+		value = n->c.l.line + 2;
+		if (letter == 'n' && h->envid[0] == '\0')
+			text_fmt(h->envid, sizeof(h->envid), "%s", value);
+		if (letter == 'R' && !seen_ret) {
+			h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
+			seen_ret = 1;
+		}
+		if (letter == 'l' && nrcpt == 0)
+			text_fmt(h->id, sizeof(h->id), "%s", value);
+		if (letter == 'o' && nrcpt == 0)
+			h->body = num_of(value, NULL);
 	}
 	errno = n->c.l.error;
 	ctl_seek(&n->c, 0);

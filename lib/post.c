@@ -113,11 +113,9 @@ post_make(char *path, size_t size, const char *dir, const char *tag)
 static int
 open_to_owner(const struct post *p, int fd, const struct stat *file)
 {
-	char dir[700];
 	struct stat st;
 
-	text_fmt(dir, sizeof(dir), "%s/public", p->po);
-	if (stat(dir, &st) < 0 || !post_is_closed(&st) ||
+	if (stat(path_in(p->po, "public"), &st) < 0 || !post_is_closed(&st) ||
 	    file->st_gid != st.st_gid)
 		return 0;
 	return fchmod(fd, 0640);
@@ -186,21 +184,19 @@ post_sync(struct post *p)
 static int
 rename_into(struct post *p, const char *dir)
 {
-	char final[700];
+	const char *final;
 	unsigned long v[2];
 	struct stat st;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		text_fmt(final, sizeof(final), "%s/%s/%lu", p->po, dir,
-		    p->num);
+		final = path_in(p->po, "%s/%lu", dir, p->num);
 		if (lstat(final, &st) < 0) {
 			if (errno != ENOENT)
 				return -1;
-			if (rename(p->path, final) == 0) {
-				strcpy(p->path, final);
-				return 0;
-			}
+			if (rename(p->path, final) == 0)
+				return text_fmt(p->path, sizeof(p->path), "%s",
+				    final);
 			/* EPERM: another user has the name, and the directory
 			 * is sticky */
 			if (errno != EISDIR && errno != EEXIST &&

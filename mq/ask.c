@@ -228,6 +228,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	*why = NULL;
 	if (lstat(path, &st) < 0)
 		return -1;
+	errno = EINVAL;		/* for a reason in words */
 	if (!S_ISFIFO(st.st_mode)) {
 		*why = "it is no pipe";
 		return -1;
@@ -246,6 +247,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	if (fstat(fd, &now_st) < 0 || now_st.st_ino != st.st_ino ||
 	    now_st.st_dev != st.st_dev) {
 		close(fd);
+		errno = EINVAL;
 		*why = "it was replaced meanwhile";
 		return -1;
 	}
@@ -336,14 +338,21 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	return fd;
 }
 
-/* Sends the line by one write, and waits while the pipe is full: 0 or -1. */
+/* Writes the words and our suffix by one write, behind a LF that ends a line of
+ * somebody else, and waits while the pipe is full: 0, or -1 with errno. */
 static int
-send_request(int fd, const char *line)
+send_request(int fd, const char *words, const char *suffix)
 {
-	size_t n = strlen(line);
+	char line[REQUEST_MAX + 1];
 	double until;
+	size_t n;
 	long k;
 
+	if (text_fmt(line, sizeof(line), "\n%s %s\n", words, suffix) < 0) {
+		errno = E2BIG;
+		return -1;
+	}
+	n = strlen(line);
 	clock_read();
 	until = now.mono + (double)wait_limit(FIRST);
 	while ((k = (long)write(fd, line, n)) < 0 &&
@@ -356,54 +365,47 @@ send_request(int fd, const char *line)
 	return k == (long)n ? 0 : -1;
 }
 
-/* Writes the words and our suffix to the request pipe, behind a LF that ends a
- * line of somebody else; a->in is to read the answer.  0, or -1 with a reason
- * in a->why. */
+/* Adds why the pipe cannot be used, by errno if why is NULL.  Returns -1. */
+static int
+fail_pipe(struct mq_ask *a, const char *path, const char *why)
+{
+	a->denied |= errno == EACCES;
+	mq_ask_add_why(a, "%s: %s", path, why != NULL ? why : strerror(errno));
+	mq_ask_close(a);
+	return -1;
+}
+
+/* Writes a request to the request pipe, and lets a->in read the answer: 0, or
+ * -1 with a reason in a->why. */
 static int
 send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
 {
-	char suffix[24], line[REQUEST_MAX + 1];
-	const char *why, *what = path;
-	int request, ours, own = -1, bad = 0;
+	const char *why;
+	char suffix[24];
+	int request = open_request(a, path, trusted, &why), ours, rc;
 	struct stat st;
 
-	request = open_request(a, path, trusted, &why);
-	if (request >= 0) {
-		/* a scheduler of another user must be able to write */
-		ours = fstat(request, &st) == 0 &&
-		    (st.st_uid == 0 || st.st_uid == geteuid());
-		if (!a->cleared)
-			remove_left_pipes(base);
-		a->cleared = 1;
-		own = open_own(base, suffix, ours ? 0600 : 0622);
-		what = own >= 0 ? path : base;
-		why = own >= 0 || errno != EACCES ? NULL :
-		    "you may not make a pipe next to it";
+	if (request < 0)
+		return fail_pipe(a, path, why);
+	if (!a->cleared)
+		remove_left_pipes(base);
+	a->cleared = 1;
+	/* a scheduler of another user must be able to write */
+	ours = fstat(request, &st) == 0 &&
+	    (st.st_uid == 0 || st.st_uid == geteuid());
+	in_start(&a->in, open_own(base, suffix, ours ? 0600 : 0622), 1);
+	if (a->in.fd < 0) {
+		rc = fail_pipe(a, base, errno != EACCES ? NULL :
+		    "you may not make a pipe next to it");
+	} else {
+		rc = send_request(request, words, suffix);
+		if (rc < 0)
+			fail_pipe(a, path, errno != EAGAIN ? NULL :
+			    "it is full of requests; try again");
 	}
-	if (own >= 0) {
-		bad = text_fmt(line, sizeof(line), "\n%s %s\n", words,
-		    suffix);
-		if (bad < 0)
-			errno = E2BIG;
-		else
-			bad = send_request(request, line);
-	}
-	if (request < 0 || own < 0 || bad < 0) {
-		if (own >= 0 && errno == EAGAIN)
-			why = "it is full of requests; try again";
-		a->denied |= errno == EACCES && why == NULL;
-		a->denied |= request >= 0 && own < 0 && why != NULL;
-		mq_ask_add_why(a, "%s: %s", what, why != NULL ? why :
-		    strerror(errno));
-	}
-	if (request >= 0)
-		close(request);
-	in_start(&a->in, own, 1);
-	if (own >= 0 && bad == 0)
-		return 0;
-	mq_ask_close(a);
-	return -1;
+	close(request);
+	return rc;
 }
 
 /* Asks for a dump: 1 if one comes. */

@@ -279,24 +279,16 @@ mq_job_sort(struct mq_queue *q)
 	return 0;
 }
 
-/* The numbers ascend, mostly by one from 1 on. */
+/* Mostly the numbers are 1, 2, 3 and so on, so the index is tried first. */
 struct mq_job *
-mq_job_by_qid(struct mq_queue *q, unsigned long qid)
+mq_job_by_qid(struct mq_queue *q, unsigned qid)
 {
-	unsigned lo = 0, hi = q->njobs, mid;
+	struct mq_job key;
 
-	if (qid > 0 && qid <= hi && q->jobs[qid - 1].qid == qid)
+	if (qid > 0 && qid <= q->njobs && q->jobs[qid - 1].qid == qid)
 		return &q->jobs[qid - 1];
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (q->jobs[mid].qid == qid)
-			return &q->jobs[mid];
-		if (q->jobs[mid].qid < qid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	key.qid = qid;
+	return bsearch(&key, q->jobs, q->njobs, sizeof(*q->jobs), by_qid);
 }
 
 /* ---- reasons, notes, counts ------------------------------------------- */

@@ -226,7 +226,7 @@ void	mq_job_init(struct mq_job *);
 /* Sorts the jobs by number, for mq_job_by_qid: 0, or -1 if two jobs have the
  * same number. */
 int	mq_job_sort(struct mq_queue *);
-struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned long qid);
+struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned qid);
 /* Adds the reason of the recipient at this offset: 0 or -1.  mq_why_sort
  * follows the last one, and then mq_why_find finds a reason, or "". */
 int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,

@@ -424,7 +424,7 @@ find_job(struct reader *r, const char *qid)
 	int n;
 
 	return parse_number(qid, 0, &n) < 0 ? NULL :
-	    mq_job_by_qid(r->q, (unsigned long)n);
+	    mq_job_by_qid(r->q, (unsigned)n);
 }
 
 /* Reads the numbers of vertices behind the TAB of a line of a list: 0 or -1. */
