@@ -761,7 +761,7 @@ report_unknown(int given)
 	if (*rd.word == '\0')
 		report_error("there is no keyword before the =");
 	else if (find_value(foreign, rd.word) != NULL)
-		log_warning("has no meaning here and is passed over");
+		log_warning("has no meaning here and is ignored");
 	else
 		report_error("is no keyword; see scheduler.cf(5)");
 }
@@ -843,7 +843,7 @@ set_param(const char *name, const char *value)
 		set_value(k, rd.config, value);
 	} else if ((advice = find_value(foreign, name)) != NULL) {
 		log_warning(*advice != '\0' ? advice :
-		    "has no meaning here and is passed over");
+		    "has no meaning here and is ignored");
 	} else {
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)

@@ -380,7 +380,7 @@ read_lines(struct lines *l, const char *path, const char *other)
 
 	if (age < 0) {
 		log_problem(path, "is empty, damaged or of another version; "
-		    "it is passed over", "");
+		    "it is ignored", "");
 		return;
 	}
 	for (n = 2; line_next(l) && l->off <= FILE_MOST; n++)
@@ -388,7 +388,7 @@ read_lines(struct lines *l, const char *path, const char *other)
 			apply_record(&r, other);
 		else if (bad++ == 0)
 			first = n;
-	text_fmt(what, sizeof(what), "lines=%lu damaged and passed over, "
+	text_fmt(what, sizeof(what), "lines=%lu damaged and ignored, "
 	    "the first is line %lu", bad, first);
 	if (bad > 0)
 		log_problem(path, what, "");
@@ -412,8 +412,8 @@ read_dest_file(const char *path, const char *other)
 		return;
 	}
 	if (st.st_size > FILE_MOST) {
-		log_problem(path, "is larger than 2 megabytes; it is passed "
-		    "over", "");
+		log_problem(path, "is larger than 2 megabytes; it is "
+		    "ignored", "");
 	} else {
 		line_start(&l, fd, 0);
 		read_lines(&l, path, other);

@@ -106,7 +106,7 @@ parse_hold(char *line, int *dropped)
 		if (errno == ENOMEM)
 			return -1;
 	}
-	log_warn("holds %s is no hold and is passed over", line);
+	log_warn("holds %s is no hold and is ignored", line);
 	return 0;
 }
 

@@ -728,8 +728,8 @@ apply_triggers(struct ctl *c)
 		th_trigger_host(c->host);
 		if (q.stubs.n > 0 &&
 		    add_request(ASK_FLUSH, NULL, c->host) < 0)
-			log_err("trigger host=%s no memory: forgotten mail "
-			    "waits for its time", c->host);
+			log_err("trigger host=%s forgotten mail is not tried "
+			    "now, for lack of memory", c->host);
 	}
 }
 

@@ -360,8 +360,8 @@ flush_output(struct ta *ta)
 		ta->nout = 0;
 		if (errno != EPIPE && errno != ECONNRESET &&
 		    ta->state != TA_CLOSING) {
-			log_err("agent pid=%d cannot be talked to and is "
-			    "ended: %s", ta->pid, strerror(errno));
+			log_err("agent pid=%d is ended, as a write to it "
+			    "fails: %s", ta->pid, strerror(errno));
 			end_agent(ta, 0);
 		}
 	}

@@ -716,7 +716,7 @@ ctl_open(struct ctl *c, const char *name)
 	if (st.st_size == 0)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)
-		c->why = "it is larger than any real one";
+		c->why = "it is larger than any real control file";
 	return c->why == NULL ? 0 : -1;
 }
 

@@ -351,7 +351,7 @@ printf 'a/*\tmaxta=1' >"$cf"
 is 'a last line without an end is read' "$(values a/h maxta)" '1 '
 printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
 a/*\tmaxta=1\n' >"$cf"
-is 'PARAM lines of ZMailer are passed over silently by -n' \
+is 'PARAM lines of ZMailer are ignored silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" -Z "$tmp/env" 2>&1)" ''
 
 cat >"$cf" <<'END'
@@ -363,7 +363,7 @@ params/*
 */*	interval=0 idlemax=0 maxthr=0 priority=7 deliveryform=delivery
 	expiryform = "expiry" sysnice=-2 syspriority=-2
 END
-is 'other words of ZMailer are passed over silently by -n' \
+is 'other words of ZMailer are ignored silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
 sed 's,0174,"UNIX:/tmp/no.sock",' "$cf" >"$tmp/cf.daemon"
 ok 'the scheduler starts with other words of ZMailer' \

@@ -211,12 +211,12 @@ sched_stop
 try 'another version'
 like 'a file of another version is logged' \
     "$(lines ' warn destdb ')" 'another version'
-is 'a file of another version is passed over' "$(known 'grow/*')" ''
+is 'a file of another version is ignored' "$(known 'grow/*')" ''
 sched_stop
 dd if="$top/scheduler" of="$tmp/new" bs=1024 count=100 2>/dev/null
 try 'a program'
-like 'a program in the place of the file is passed over' \
-    "$(lines ' warn destdb ')" 'passed over'
+like 'a program in the place of the file is ignored' \
+    "$(lines ' warn destdb ')" 'ignored'
 sched_stop
 {
 	head_of "$now"

@@ -163,8 +163,8 @@ fi
 	echo 'address fine/*'
 } >"$po/.mailq.holds"
 ok 'the scheduler starts with holds of wrong patterns' start
-is 'holds of wrong patterns are passed over with a warning' \
-    "$(count 'holds address .* is no hold and is passed over')" 2
+is 'holds of wrong patterns are ignored with a warning' \
+    "$(count 'holds address .* is no hold and is ignored')" 2
 order release all
 is 'a hold behind those of wrong patterns is taken' \
     "$said" 'ok 1 hold released'
