@@ -165,13 +165,6 @@ sweep_later(struct message *m)
 	ended_messages = m;
 }
 
-/* Returns 1 if the vertex, which is on the channel dsn, is that of warnings. */
-static int
-is_warning(const struct vertex *v)
-{
-	return strcmp(v->thread->host, "delay") == 0;
-}
-
 /* Makes the vertex DONE; the sweep frees it. */
 static void
 end_vertex(struct vertex *v)
@@ -204,7 +197,7 @@ end_if_complete(struct message *m)
 	for (v = msg_first_vertex(m); v != NULL && (drop || !m->is_complete);
 	    v = msg_next_vertex(v))
 		if (v->state != V_DONE && v->state != V_FED && (drop ||
-		    !is_warning(v)))
+		    th_is_final_dsn(v->thread)))
 			end_vertex(v);
 	if (m->left == 0)
 		sweep_later(m);
@@ -252,7 +245,7 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
-		    is_warning(v) == delay)
+		    th_is_final_dsn(v->thread) != delay)
 			return 0;
 	t = th_get(th_get_channel("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_new_vertex(m, t);
@@ -398,7 +391,7 @@ delete_vertex(struct vertex *v)
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
 	/* a deleted warning leaves the DSN at the end */
-	if (th_is_dsn(v->thread) && !is_warning(v))
+	if (th_is_final_dsn(v->thread))
 		m->dsn_due = m->dsn_newer = 0;
 	end_vertex(v);
 	end_if_complete(m);
@@ -700,21 +693,6 @@ q_hold_message(struct message *m, int on)
 
 /* ---- reports of agents ----------------------------------------------- */
 
-/* Returns the reason why a report is refused. */
-static const char *
-refusal_reason(unsigned long num, unsigned long off)
-{
-	const struct message *m = msg_find_number(num, NULL);
-	const struct vertex *v = m == NULL ? NULL : msg_first_vertex(m);
-
-	while (v != NULL && msg_find_rcpt(v, off) == NULL)
-		v = msg_next_vertex(v);
-	if (m == NULL)
-		return "no such message";
-	return v == NULL ? "no such recipient" :
-	    "refused: it was not given to this agent or is finished";
-}
-
 /* Returns the recipient that a report of this agent is on, and sets *job to its
  * vertex; NULL: no job of the agent has the recipient, or it is finished. */
 static struct rcpt *
@@ -838,7 +816,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 
 	msg_finish_rcpt(v, r, RC_OK);
 	v->host |= HOST_GOOD;
-	if (!is_warning(v)) {
+	if (th_is_final_dsn(v->thread)) {
 		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
 		    END_ASIDE_DOUBLE;
 		/* after a DSN of the kind success failures need dsn/failure,
@@ -923,7 +901,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 		return "unknown status";
 	r = reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
-		return refusal_reason(num, off);
+		return "refused: no job of the agent has it left";
 	ta->again = s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)

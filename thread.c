@@ -728,14 +728,6 @@ th_agent_started(struct ta *ta)
 	th_update(t);
 }
 
-/* Returns 1 for the threads dsn/failure and dsn/success, whose DSNs are on
- * finished recipients. */
-static int
-is_final_dsn(const struct thread *t)
-{
-	return th_is_dsn(t) && strcmp(t->host, "delay") != 0;
-}
-
 void
 th_feed(struct ta *ta, struct vertex *v)
 {
@@ -752,7 +744,7 @@ th_feed(struct ta *ta, struct vertex *v)
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
-	if (is_final_dsn(t)) {
+	if (th_is_final_dsn(t)) {
 		q.ndsn++;
 		v->msg->dsn_newer = 0;
 	}
@@ -782,7 +774,7 @@ th_unfeed(struct vertex *v)
 
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
-	q.ndsn -= is_final_dsn(v->thread);
+	q.ndsn -= th_is_final_dsn(v->thread);
 	order_count_agents(v->msg, -1);
 	blocked = order_unblock_job(v->thread->ring, 0);
 	if (blocked != NULL)

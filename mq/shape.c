@@ -100,7 +100,9 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 	if (v == NULL)
 		return -1;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++)
-		if (!mq_is_hidden(j))
+		/* portions of a message follow each other, and count once */
+		if (!mq_is_hidden(j) && (n == 0 || v[n - 1]->msg != j->msg ||
+		    v[n - 1]->dest != j->dest))
 			v[n++] = j;
 	qsort((void *)v, n, sizeof(*v), by_dest);
 	memset(&r, 0, sizeof(r));

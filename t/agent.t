@@ -250,7 +250,7 @@ ok 'a line of an agent that is no report is logged as garbled' \
 ok 'a report with too few fields is logged as garbled' logged 'garbled: 12/34'
 ok 'a report without an offset is logged as garbled' logged 'garbled: 12/.*ok'
 ok 'a report of an unknown message is logged' \
-    logged 'report .*num=99999 .*no such message'
+    logged 'report .*num=99999 .* refused'
 
 put "$po" 191-1 slow other user
 put "$po" 192-1 foreign h user

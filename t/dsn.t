@@ -258,7 +258,7 @@ ok "a control file with a recipient on the channel dsn is set aside" \
 ok 'a recipient on the channel dsn beside others sets its file aside' \
     wait_log 'set-aside msg=302-1 .*channel dsn'
 ok 'a report with the offset 0 of another agent is refused' \
-    wait_log 'report agent=.*num=303 rcpt=0 .*no such recipient'
+    wait_log 'report agent=.*num=303 rcpt=0 .* refused'
 ok 'a report with the offset 0 changes nothing' \
     wait_log 'deferred msg=303-1 .*channel=liar'
 sched_stop

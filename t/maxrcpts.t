@@ -218,6 +218,9 @@ is 'commands: mailq shows each recipient once' \
     "$(POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" -v |
     sed -n 's/^		to //p' | sort | uniq -c | awk '{ print $1 }' | sort |
     uniq -c | tr -s ' ')" ' 100 1'
+is 'commands: mailq -s counts a message once' \
+    "$(POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" -s |
+    awk '$1 == "t/smart.test" { print $2 }')" 1
 is 'commands: delete is for all portions' \
     "$(POSTOFFICE=$po "$top/mailq" delete t/smart.test)" \
     '1 job deleted, 2 when their agents have reported'

@@ -19,7 +19,7 @@
  * choice made here comes from SEED; what the system makes of it is its own
  * affair, so a run is repeated in kind, not to the microsecond.
  *
- * Messages have one to five recipients at some of twelve hosts, by four
+ * Messages have one to five recipients, at one or some of twelve hosts, by four
  * channels whose clauses differ.  Agents (t/agent) write down what they
  * deliver, and once more when it is marked in the control file.  When the
  * last message is in, the scheduler is left in peace until the spool is
@@ -142,7 +142,7 @@ configure(long turn)
 	must(f != NULL, "cf.new");
 	/* in half of the rounds core is small, and most mail is forgotten */
 	fprintf(f, "PARAMmailqsock none\n%s*/*\tinterval=1s retries=1"
-	    " idlemax=%lds expiry=1d maxta=%ld %s\n", turn % 2 != 0 ?
+	    " idlemax=%lds expiry=1d maxta=%ld maxrcpts=1 %s\n", turn % 2 != 0 ?
 	    "PARAMactive 20\nPARAMevicted 10\n" : "", 1 + turn % 3,
 	    20 + turn % 2, arg.keywords);
 	for (i = 0; i < sizeof(clause) / sizeof(clause[0]); i++) {
@@ -151,6 +151,9 @@ configure(long turn)
 		    arg.dir, (int)i);
 		fprintf(f, " -z %lu,%ld,30,5,%d", arg.seed, arg.failing,
 		    i == 3 ? 20 : 0);
+		/* agents that take a part of the recipients, or not */
+		if ((turn + (long)i) % 4 < 3)
+			fprintf(f, " -p");
 		if (arg.agents)
 			fprintf(f, " -K %d", i < 2 ? 300 : 1000);
 		fprintf(f, "%s\"\n", i == 1 ? " -H $host" : "");
@@ -181,7 +184,8 @@ make_message(void)
 	struct msg *m = &msgs[nmsgs];
 	char name[40], file[80], path[1200];
 	FILE *f;
-	int i;
+	int i, channel;
+	unsigned long host;
 
 	name_of(nmsgs++, name, sizeof(name));
 	text_fmt(file, sizeof(file), "queue/%s", name);
@@ -193,11 +197,16 @@ make_message(void)
 	fprintf(f, "@ 0x00000007\ni %s\no 0\nl <%s@test>\ne sender@test\n"
 	    "s local - sender 0\n", name, name);
 	m->n = 1 + (int)rnd(RCPTS_MOST);
+	channel = 'a' + (int)rnd(4);
+	host = rnd(HOSTS);
 	for (i = 0; i < m->n; i++) {
+		if (nmsgs % 3 != 0) {	/* else all are at one host */
+			channel = 'a' + (int)rnd(4);
+			host = rnd(HOSTS);
+		}
 		m->r[i].off = ftell(f);
 		m->r[i].fails = is_to_fail(name, m->r[i].off);
-		fprintf(f, "r           %c h%lu.test u%d 0\n",
-		    'a' + (int)rnd(4), rnd(HOSTS), i);
+		fprintf(f, "r           %c h%lu.test u%d 0\n", channel, host, i);
 	}
 	fprintf(f, "m\nSubject: %s\n\n", name);
 	must(fclose(f) == 0, file);
