@@ -393,7 +393,7 @@ double	ta_prep(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet, and
  * ends idle and silent agents. */
 void	ta_do(fd_set *in, fd_set *out);
-/* Cleans up after a child that has ended, with this status of wait: 1, or 0 if
+/* Cleans up after a child that has ended, with this status of wait: 0, or -1 if
  * the child was no agent. */
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents. */

@@ -902,7 +902,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 	r = reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
 		return "refused: no job of the agent has it left";
-	ta->again = s->state == RC_PENDING && r->counted;
+	ta->repeated = s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)
 		message = parse_retryat(v, message);

@@ -586,12 +586,12 @@ struct ta {
 	size_t	npart;
 	char	*outbuf;	/* nout bytes are not written yet; or NULL */
 	size_t	nout;
-	char	words[200];	/* the first line outside the protocol since its
+	char	complaint[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */
 	char	step[100];	/* the last #step on its oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
-	int	again;		/* 1: its last report was a repeated one */
+	int	repeated;	/* 1: its last report was a repeated deferral */
 	char	relay[100];	/* the other host, by the reports on its oldest
 				 * job; or "" */
 };

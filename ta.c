@@ -81,32 +81,35 @@
 #include <sys/socket.h>
 #endif
 
-#define STRETCH		100	/* jobs after which it leaves for others */
-#define STRETCH_MOST	5	/* seconds that a new one has before others get
-				 * its slot */
-#define GREETING	300	/* seconds that it has for its first #hungry */
-#define SOON		3	/* seconds in which one that ends should go */
-#define GRACE		30	/* seconds from then to SIGTERM */
+#define STRETCH		100	/* jobs after which an agent leaves its thread
+				 * if other threads wait */
+#define STRETCH_MOST	5	/* seconds after its start in which an agent
+				 * with work keeps its slot */
+#define GREETING	300	/* seconds from start to the first #hungry */
+#define SOON		3	/* seconds in which an agent that was told to
+				 * end should be gone */
+#define GRACE		30	/* seconds from the end of SOON to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
-#define FAILED_MOST	300L	/* seconds that its ring stops when agents end
-				 * before they begin a job: 1, 2, 4, ... */
-#define FAILURES	3	/* such ends after which the oldest job may be
-				 * what kills agents */
+#define FAILED_MOST	300L	/* longest stop of a ring, in seconds, whose
+				 * agents end before they begin a job */
+#define FAILURES	3	/* agents in a row that begin no job, after
+				 * which the oldest job counts as the cause */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
-#define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
+#define FORKRATE_AGAIN	0.25	/* seconds until a start that -R did not allow
+				 * is tried again */
 #define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4 + 9 * PORTION_MOST)
-				/* bytes of a job; less than 2048, which every
-				 * system can read as a line */
-#define OUT_MOST	5000	/* bytes that it has not read yet */
-#define LINE_MOST	65536	/* bytes in a line that an agent may say */
-#define READ_MOST	16384	/* bytes read at once */
-#define READS		4	/* how often they are read in one pass */
+				/* bytes of a job line; less than 2048, as every
+				 * system can read lines of that length */
+#define OUT_MOST	5000	/* bytes for an agent that are not read yet */
+#define LINE_MOST	65536	/* bytes in a line of an agent */
+#define READ_MOST	16384	/* bytes in one read */
+#define READS		4	/* reads from an agent in one pass */
 #define NOISE_MOST	100	/* lines of noise of an agent in the log */
 
 static unsigned long started;	/* new agents so far */
 static struct {
-	double	since;		/* mono; a second begins */
-	long	n;		/* starts in it that -R counts */
+	double	since;		/* mono; beginning of the present second */
+	long	n;		/* starts that -R counts in this second */
 } forks = { -NEVER, 0 };
 
 static char inbuf[LINE_MOST + READ_MOST];
@@ -190,9 +193,9 @@ start_limit(struct ring *r, const struct thread *t)
 	return r->conf->dsn || forks.n < opt.forkrate ? NO_LIMIT : FORKRATE;
 }
 
-/* Returns the number of other rings that the limit stops and that one agent
- * less would help, 0 while an agent is ending.  A ring whose agents are bound
- * to threads counts itself, too. */
+/* Returns the number of other rings that the limit stops and that could start
+ * an agent if one ended; 0 while an agent is ending.  A ring whose agents are
+ * bound to threads counts itself, too. */
 static long
 count_waiting_rings(struct ring *r, int limit)
 {
@@ -257,7 +260,7 @@ add_agent(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
-	ta->fed = -1;		/* the clock begins at 0 */
+	ta->fed = -1;		/* never; mono begins at 0 */
 	ta->portions = r->portions;
 	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
@@ -265,8 +268,8 @@ add_agent(struct ta *ta, struct ring *r)
 	r->started = ++started;
 }
 
-/* Starts the command for this channel: its process number, and our ends in
- * ours; -1 with errno when that cannot be. */
+/* Starts the command for this channel, and sets ours to the descriptors from
+ * and to it.  Returns its process number, or -1 with errno. */
 static long
 start_program(struct command *c, const struct setting *s, const char *channel,
     int ours[2])
@@ -332,7 +335,7 @@ start_agent(struct vertex *v)
 	forks.n += !r->conf->dsn;
 }
 
-/* ---- talking to one -------------------------------------------------- */
+/* ---- lines for an agent ---------------------------------------------- */
 
 static void end_agent(struct ta *, int grace);	/* calls flush_output */
 
@@ -406,7 +409,7 @@ idle_del(struct ta *ta)
 	count_agents(ta->ring, 0, -1, 0);
 }
 
-/* Counts the agent as ending; or no longer, if that takes too long. */
+/* Counts the agent as ending, or no longer, as its end takes too long. */
 static void
 set_ending(struct ta *ta, int ending)
 {
@@ -447,14 +450,14 @@ end_agent(struct ta *ta, int grace)
 		signal_agent(ta);
 }
 
-/* Appends the line to its output: 0; -1 when there is no room, as it has not
- * read the lines before, or no memory. */
+/* Appends the line to the output for the agent: 0; or -1 without memory, or
+ * without room, as the agent has not read earlier lines. */
 static int
 send_line(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
 
-	/* end's newline has room, too */
+	/* end_agent needs one byte more */
 	if (ta->nout + n >= OUT_MOST || append_output(ta, line) < 0) {
 		log_err("agent pid=%d reads nothing and is ended", ta->pid);
 		end_agent(ta, 0);
@@ -496,10 +499,11 @@ send_job(struct ta *ta, const struct vertex *v)
 	ta->fed = now.mono;
 }
 
-/* Returns 1 if jobs are fed one by one: for a mailbox, as one job may show that
- * it takes none; with a rate, as a job ahead would not begin at its time. */
+/* Returns 1 if jobs are fed one by one: for a mailbox, as a job may show that
+ * the mailbox takes none; with a rate, as a job ahead would not begin at its
+ * time. */
 static int
-has_no_jobs_ahead(const struct thread *t)
+is_fed_singly(const struct thread *t)
 {
 	return th_is_local(t) || t->fb->rate.n > 0;
 }
@@ -516,7 +520,7 @@ jobs_allowed(const struct ta *ta)
 	unsigned high = s->overfeed + 1;
 	long room = fb_agents_left(t, t->nta);
 
-	if (has_no_jobs_ahead(t))
+	if (is_fed_singly(t))
 		return 1;
 	if (high < low)
 		high = low;
@@ -571,7 +575,7 @@ has_twin_job(const struct ta *ta, const struct vertex *v)
 	return j != NULL;
 }
 
-/* Gives the agent jobs ahead of its thread. */
+/* Gives the agent further jobs of its thread, as jobs ahead. */
 static void
 feed_ahead(struct ta *ta)
 {
@@ -646,7 +650,7 @@ feed_or_release(struct ta *ta)
 	th_update(ta->thread);
 }
 
-/* ---- its lines ------------------------------------------------------- */
+/* ---- lines of an agent ----------------------------------------------- */
 
 /* Counts a line outside the protocol.  Returns 1 if the line is to be
  * logged. */
@@ -665,16 +669,16 @@ static void
 note_noise(struct ta *ta, const char *what, const char *line)
 {
 	line += strspn(line, " ");
-	if (ta->words[0] == '\0')
-		text_fmt(ta->words, sizeof(ta->words), "%s", line);
-	/* before #hungry the reason of its death has the line */
+	if (ta->complaint[0] == '\0')
+		text_fmt(ta->complaint, sizeof(ta->complaint), "%s", line);
+	/* before #hungry such lines mostly explain why the agent ends, and the
+	 * log has the first one in that reason */
 	if (ta->started && count_noise(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
 
-/* Keeps the text of a line "#step" on its oldest job, for mailq.  Too many in a
- * row are no signs of life (read_lines). */
+/* Keeps the text of a line "#step" on its oldest job, for mailq. */
 static void
 note_step(struct ta *ta, const char *line)
 {
@@ -682,12 +686,13 @@ note_step(struct ta *ta, const char *line)
 	text_fmt(ta->step, sizeof(ta->step), "%s", line + strspn(line, " "));
 }
 
-/* Clears earlier lines, which are no reason any more. */
+/* Clears the complaint and the number of steps, as the agent has gone on with
+ * its work. */
 static void
-clear_words(struct ta *ta)
+clear_complaint(struct ta *ta)
 {
 	ta->steps = 0;
-	ta->words[0] = '\0';
+	ta->complaint[0] = '\0';
 }
 
 /* Sends a new agent its first job line, unless an operator has held or ended
@@ -705,9 +710,10 @@ send_first(struct ta *ta)
 		send_job(ta, v);
 }
 
-/* Acts on "#hungry", with these words behind it. */
+/* Acts on "#hungry" and the words behind it: ends the oldest job, or sends the
+ * first one. */
 static void
-end_oldest_job(struct ta *ta, const char *words)
+handle_hungry(struct ta *ta, const char *words)
 {
 	if (!ta->started) {
 		ta->portions = ta->ring->portions =
@@ -715,14 +721,15 @@ end_oldest_job(struct ta *ta, const char *words)
 		th_agent_started(ta);
 	}
 	ta->step[0] = '\0';
-	clear_words(ta);
+	clear_complaint(ta);
 	if (ta->state == TA_STARTING) {
 		send_first(ta);
 	} else if (ta->skip > 0) {
 		ta->skip--;
 		return;
 	} else if (ta->jobs.n == 0 || ta->fed < 0) {
-		if (ta->state != TA_CLOSING)	/* else it may not know yet */
+		/* a closing agent may not have read of its end yet */
+		if (ta->state != TA_CLOSING)
 			note_noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
@@ -733,9 +740,9 @@ end_oldest_job(struct ta *ta, const char *words)
 	feed_or_release(ta);
 }
 
-/* Reads a report: INUM/OFFSET \t NOTARY \t STATUS [TEXT]. */
+/* Acts on a report: INUM/OFFSET \t NOTARY \t STATUS [TEXT]. */
 static void
-parse_report(struct ta *ta, char *line)
+handle_report(struct ta *ta, char *line)
 {
 	unsigned long num, off;
 	const char *s, *notary, *why;
@@ -753,25 +760,25 @@ parse_report(struct ta *ta, char *line)
 	if (*text != '\0')
 		*text++ = '\0';
 	if (ta->jobs.n > 0)
-		ta->skip = 0;	/* it is at a job, #idle is behind it */
+		ta->skip = 0;	/* an agent at work has read #idle before */
 	why = ta->fed < 0 ? "before it got a job" : q_apply_report(ta, num, off,
 	    notary, status, text + strspn(text, " "));
-	if (why == NULL && ta->again) {
-		ta->steps++;	/* or it could go on for ever */
+	if (why == NULL && ta->repeated) {
+		ta->steps++;	/* too many are no sign of life */
 	} else if (why == NULL) {
 		ta->heard = now.mono;
-		clear_words(ta);
+		clear_complaint(ta);
 	} else if (count_noise(ta))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
 		    ta->pid, num, off, status, why);
 }
 
 static void
-parse_line(struct ta *ta, char *line)
+handle_line(struct ta *ta, char *line)
 {
 	log_debug("from pid=%d %s", ta->pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
-		end_oldest_job(ta, line + 7);
+		handle_hungry(ta, line + 7);
 	else if (strncmp(line, "#resync", 7) == 0)
 		note_noise(ta, "found nothing to do in: ", line + 7);
 	else if (strncmp(line, "#step ", 6) == 0)
@@ -779,14 +786,14 @@ parse_line(struct ta *ta, char *line)
 	else if (*line == '#')
 		note_noise(ta, "", line + 1);
 	else if (*line != '\0')
-		parse_report(ta, line);
+		handle_report(ta, line);
 }
 
 /* Acts on the lines in inbuf, which has room for npart bytes of a line kept
  * before and has n new ones.  Keeps the beginning of the next line; a line that
  * is too long is dropped. */
 static void
-parse_lines(struct ta *ta, size_t n)
+handle_lines(struct ta *ta, size_t n)
 {
 	char *s = inbuf, *end_of_line;
 
@@ -796,7 +803,7 @@ parse_lines(struct ta *ta, size_t n)
 	    s = end_of_line + 1) {
 		*end_of_line = '\0';
 		if (!ta->overlong)
-			parse_line(ta, s);
+			handle_line(ta, s);
 		ta->overlong = 0;
 		n -= end_of_line + 1 - s;
 	}
@@ -838,14 +845,14 @@ read_lines(struct ta *ta, int reads)
 				end_agent(ta, 1);
 			return;
 		}
+		/* too much noise and too many steps are no sign of life */
 		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
-			/* no sign of life */
 			ta->heard = now.mono;
-		parse_lines(ta, n);
+		handle_lines(ta, n);
 	}
 }
 
-/* ---- end ------------------------------------------------------------- */
+/* ---- the end of an agent --------------------------------------------- */
 
 /* Writes in words how the agent ended. */
 static void
@@ -861,8 +868,8 @@ format_end(const struct ta *ta, int status, char *s, size_t size)
 		text_add(&t, "died of signal %d", WTERMSIG(status));
 	else
 		text_add(&t, "died with exit code %d", WEXITSTATUS(status));
-	if (ta->words[0] != '\0')
-		text_add(&t, ": %s", ta->words);
+	if (ta->complaint[0] != '\0')
+		text_add(&t, ": %s", ta->complaint);
 	else if (ta->step[0] != '\0')
 		text_add(&t, " while at this: %s", ta->step);
 }
@@ -879,10 +886,11 @@ has_begun(const struct ta *ta)
 	return tag == '~' || tag == '+' || tag == '-';
 }
 
-/* Returns 1 if its oldest job was in work when the agent ended, by reports,
- * tags or silence (begun).  An agent may set no tags, so a job that was the
- * oldest at two such ends was in work; if agents begin no job at all, at some
- * more. */
+/* Returns 1 if the oldest job counts as in work when the agent ended.  begun:
+ * reports, tags or silence say so.  If they do not, the agent may set no tags:
+ * then a job counts that was the oldest at an earlier such end; or, if this
+ * agent has finished no job, any job after more than FAILURES such ends in a
+ * row. */
 static int
 was_in_work(const struct ta *ta, int begun)
 {
@@ -895,20 +903,19 @@ static void
 release_jobs(struct ta *ta, int status)
 {
 	struct ring *r = ta->ring;
-	/* jobs whose lines were sent to it */
-	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;
+	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent to it */
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
-	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
+	int in_use = !q.hold && !ring_is_old(r), stopped = r->dead > now.mono;
 	char how[300], reason[340];
 
 	format_end(ta, status, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (!ta->started && stops) {
+	if (!ta->started && in_use) {
 		stop_after_failure(r, ta->thread, r->conf->v.interval, how);
-	} else if (jobs > 0 && ta->njobs == jobs && !begun && stops) {
+	} else if (jobs > 0 && ta->njobs == jobs && !begun && in_use) {
 		stop_after_failure(r, ta->thread,
 		    least(FAILED_MOST, 1L << r->failures), how);
-		if (r->failures < 16 && more)
+		if (r->failures < 16 && !stopped)
 			r->failures++;
 	} else if (jobs > 0 || ta->kills > 0 || status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
@@ -940,10 +947,10 @@ ta_reap(long pid, int status)
 	while (ta != NULL && ta->pid != (int)pid)
 		ta = ta->next;
 	if (ta == NULL)
-		return 0;
+		return -1;
 	ta->reaped = 1;
-	/* a child of it may keep the other end open: only the bytes that are
-	 * there now are read */
+	/* a child of the agent may keep its end open: only bytes that have come
+	 * by now are read */
 	read_lines(ta, 64);
 	if (ta->npart > 0)
 		note_noise(ta, "garbled: ", ta->part);
@@ -953,11 +960,12 @@ ta_reap(long pid, int status)
 	free(ta->part);
 	free(ta->outbuf);
 	free(ta);
-	return 1;
+	return 0;
 }
 
 /* Acts on the timer of the agent: ends it if it was idle or silent for too
- * long, and sends signals if that was in vain. */
+ * long.  An agent that is ending first stops to count as ending, and then gets
+ * signals. */
 static void
 run_timer(struct ta *ta)
 {
@@ -979,28 +987,29 @@ run_timer(struct ta *ta)
 /* ---- one vertex ------------------------------------------------------ */
 
 /* Gives the vertex to the busy agent of its host that has the fewest jobs,
- * fewer than this number, and may get more; of several to the newest.  1, or 0
- * when there is none. */
+ * fewer than this number, and may get more; of several to the newest.  Returns
+ * 0, or -1 if there is no such agent. */
 static int
 feed_least_busy(struct vertex *v, long jobs)
 {
 	struct ta *ta, *best = NULL;
 
-	if (jobs == 0 || has_no_jobs_ahead(v->thread))
-		return 0;
+	if (jobs == 0 || is_fed_singly(v->thread))
+		return -1;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
 		if ((long)ta->jobs.n < jobs && can_get_jobs(ta) &&
 		    !has_twin_job(ta, v)) {
 			best = ta;
 			jobs = ta->jobs.n;
 		}
-	if (best != NULL)
-		feed_busy(best, v);
-	return best != NULL;
+	if (best == NULL)
+		return -1;
+	feed_busy(best, v);
+	return 0;
 }
 
 /* Gives the next vertex of the ring to an agent, or blocks it if its message is
- * at its share: 1; 0 when there is no vertex or no agent.  When agents are
+ * at its share: 0, or -1 if there is no vertex or no agent.  When agents are
  * free, a blocked vertex may be the next. */
 static int
 feed_next(struct ring *r)
@@ -1013,29 +1022,29 @@ feed_next(struct ring *r)
 	while ((v = order_next_vertex(r)) == NULL) {
 		v = order_unblock_job(r, free_agents(r));
 		if (v == NULL)
-			return 0;
+			return -1;
 		th_update(v->thread);
 	}
-	if (feed_least_busy(v, s->backlog))
-		return 1;
+	if (feed_least_busy(v, s->backlog) == 0)
+		return 0;
 	if (!r->conf->dsn && !order_is_below_share(v->msg, free_agents(r)) &&
-	    (feed_least_busy(v, s->overfeed + 1) ||
+	    (feed_least_busy(v, s->overfeed + 1) == 0 ||
 	    order_block_vertex(v) == 0)) {
 		th_update(v->thread);
-		return 1;
+		return 0;
 	}
 	idle = v->thread->idle;
 	if (idle == NULL && !r->conf->bound)
 		idle = r->idle == NULL ? NULL : r->idle->rprev;
 	if (idle != NULL) {
 		feed_idle(idle, v);
-		return 1;
+		return 0;
 	}
 	r->pending = start_limit(r, v->thread);
 	if (r->pending != NO_LIMIT)
 		return feed_least_busy(v, s->overfeed + 1);
 	start_agent(v);
-	return 1;
+	return 0;
 }
 
 /* Gives READY vertices to idle agents that are bound to their thread. */
@@ -1128,7 +1137,7 @@ ta_feed_rings(void)
 			end_agent(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->pass_done = !feed_next(r);
+		r->pass_done = feed_next(r) < 0;
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle(r);
 	end_longest_idle();
