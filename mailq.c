@@ -337,7 +337,8 @@ needs_own_office(const struct mq_ask *a)
 	    a->pipe == NULL;
 }
 
-/* Returns 1 if the dump is of another post office than the wanted one. */
+/* Returns 1 if the dump is of another post office than want.postoffice, and
+ * only that counts. */
 static int
 is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 {

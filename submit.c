@@ -711,7 +711,7 @@ check_table(void)
 
 	if (code == 0) {
 		route_list(&routes, say_route);
-		/* what a run of submit -q refuses */
+		/* submit -q sends refused addresses there */
 		printf("%s: error/refused\n", opt.table);
 	}
 	route_free(&routes);
@@ -740,7 +740,7 @@ reset_signals(void)
 
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);	/* or no worker could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* else no child leaves a status */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

@@ -376,9 +376,10 @@ ctl_read_line(struct ctl *c)
 	return 0;
 }
 
-/* Returns 1 if the current line is the N line of the last recipient. */
+/* Counts the current line as one behind the last recipient.  Returns 1 if the
+ * line is the N line of that recipient. */
 static int
-is_n_line(struct ctl *c)
+match_n_line(struct ctl *c)
 {
 	int letter = c->l.line[0], found;
 
@@ -397,7 +398,7 @@ static int
 seek_n_line(struct ctl *c)
 {
 	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_read_line(c); )
-		if (is_n_line(c))
+		if (match_n_line(c))
 			return 1;
 	return 0;
 }
@@ -557,7 +558,7 @@ ctl_check_line(struct ctl *c)
 		return -1;
 	while (letter == 0 && ctl_read_line(c)) {
 		letter = (unsigned char)c->l.line[0];
-		if (!is_n_line(c) && letter == 'N')
+		if (!match_n_line(c) && letter == 'N')
 			letter = 0;
 		if (c->l.unended && letter != 'd' && letter != '#')
 			c->why = "it was cut: its last line is not ended";

@@ -119,8 +119,8 @@ deferred_remove(const char *office, const char *num)
 	return unlink(why_path_of(office, num));
 }
 
-/* A file that lstat cannot see may be there.  Without transport/, no message is
- * an orphan. */
+/* If lstat fails for another reason than a missing file, the file may be there.
+ * Without transport/, no message is an orphan. */
 int
 office_is_orphan(const char *office, const char *name)
 {

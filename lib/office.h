@@ -48,9 +48,9 @@ void	spool_time(const struct stat *, struct spool_time *);
 int	spool_id(const char *name, const struct spool_time *, const char *path,
 	    char *id, size_t size);
 
-/* Reads the next NAME=value of a file such as zmailer.conf: its beginning in
- * line, without blanks and quotes around the value.  NULL: *at is the number of
- * a line of another form, or 0 at the end. */
+/* Reads the next NAME=value of a file such as zmailer.conf into line.  Returns
+ * where NAME begins, without blanks and quotes around the value; or NULL, and
+ * *at is the number of a line of another form, or 0 at the end. */
 #define OFFICE_LINE	2048	/* bytes in a line */
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 
@@ -67,7 +67,7 @@ struct office_routers {
 	char	why[OFFICE_LINE + 200];	/* what is wrong with ROUTERDIRS */
 };
 
-/* 0, or -1 with why set and router as the only directory. */
+/* Reads ROUTERDIRS: 0, or -1 with why set and router as the only directory. */
 int	office_read_routers(struct office_routers *);
 
 #define MAILNAME_MOST	253	/* bytes of a name */

@@ -10,8 +10,8 @@ struct post {
 	FILE	*f;		/* open for writing */
 	unsigned long num;	/* inode number of the file; after post_send,
 				 * the name of the file */
-	int	bulk;		/* 1 if bulk/ is the place of the message, where
-				 * that directory exists, and not router/ */
+	int	bulk;		/* the message goes into bulk/, if there is such
+				 * a directory, and not into router/ */
 	char	po[600];	/* the post office */
 	char	path[700];	/* of the file */
 };

@@ -811,8 +811,9 @@ file_sync(FILE *f)
 
 /* Opens the new file of fd_replace: empty, locked, and still with this name, so
  * that no other process writes, renames or removes it.  A file that a killed
- * process left has no lock, and is removed, as is one of another user.  -1 with
- * errno; EAGAIN means that another process replaces the file now. */
+ * process left has no lock, and is removed, as is one of another user.  Returns
+ * a descriptor, or -1 with errno; EAGAIN means that another process replaces
+ * the file now. */
 static int
 open_new(const char *path)
 {
@@ -954,7 +955,8 @@ restore_newline(struct lines *l)
 	l->end = NULL;
 }
 
-/* Reads at pos.  Returns the number of bytes, 0 at the end or on an error. */
+/* Reads the file from pos on.  Returns the number of bytes, 0 at the end or on
+ * an error. */
 static size_t
 read_at_pos(struct lines *l, char *to, size_t size)
 {

@@ -46,8 +46,8 @@ int	main(int, char **);
 #ifndef O_NOFOLLOW
 #define O_NOFOLLOW 0
 #endif
-/* The BSDs have had nanoseconds in stat for long.  POSIX has them since 2008,
- * and where st_mtime is a macro. */
+/* Nanoseconds in stat: the BSDs have st_mtimensec.  POSIX of 2008 has st_mtim,
+ * and st_mtime is a macro there. */
 #if !defined(st_mtimensec) && \
     !(defined(st_mtime) && _POSIX_VERSION >= 200809L) && !defined(NO_ST_MTIM)
 #define NO_ST_MTIM
@@ -97,7 +97,7 @@ struct text {
 	size_t	size;		/* bytes of that memory */
 	int	cut;		/* a part of the text did not fit */
 	int	clean;		/* 1: control and 8-bit bytes are added as
-				 * \ooo; 2: so are blanks */
+				 * \ooo; 2: blanks, too */
 };
 
 void	text_init(struct text *, char *, size_t);

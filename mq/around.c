@@ -25,7 +25,7 @@
 #include <ctype.h>
 
 #define CONTROL		".control"
-#define STRAY_AGE	60	/* age of a stray to show, seconds */
+#define STRAY_AGE	60	/* seconds; a younger stray is not shown */
 
 /* ---- looking ---------------------------------------------------------- */
 
@@ -217,7 +217,8 @@ mq_read_strays(struct mq_queue *q, const char *po)
 
 /* ---- words ------------------------------------------------------------ */
 
-/* " (1 double bounce), the oldest 2d old" */
+/* Prints what follows a number, such as " (1 double bounce), the oldest 2d
+ * old". */
 static void
 put_oldest(int n, int age, int bounces)
 {
@@ -228,7 +229,8 @@ put_oldest(int n, int age, int bounces)
 		    mq_span(age));
 }
 
-/* "; 3 set aside (1 double bounce), the oldest 2d old" */
+/* Prints a text such as "; 3 set aside (1 double bounce), the oldest 2d old".
+ */
 void
 mq_put_aside(const struct mq_queue *q, const char *before)
 {
@@ -254,7 +256,7 @@ put_note(const struct mq_note *note)
 		    note->what, mq_span(note->age));
 }
 
-/* "2 messages wait in router, the oldest 3m old" */
+/* Prints a line such as "2 messages wait in router, the oldest 3m old". */
 static void
 put_beside(const char *what, int n, int age, int bounces, const char *end)
 {

@@ -39,7 +39,7 @@
 #define SILENCE		60	/* seconds without a byte, later */
 #define NAP		100000L	/* microseconds between looks */
 #define REQUEST_MAX	512	/* bytes of a request: PIPE_BUF at least */
-#define LEFT_AGE	60	/* age of a left pipe to remove, seconds */
+#define LEFT_AGE	60	/* seconds; a younger pipe may be in use */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
 
@@ -228,7 +228,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	*why = NULL;
 	if (lstat(path, &st) < 0)
 		return -1;
-	errno = EINVAL;		/* for a reason in words */
+	errno = EINVAL;		/* not EACCES, for a->denied */
 	if (!S_ISFIFO(st.st_mode)) {
 		*why = "it is no pipe";
 		return -1;

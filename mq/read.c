@@ -580,7 +580,8 @@ read_report(struct reader *r)
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* The scheduler and mailq are installed together. */
+/* Fails for a fact that this mailq does not know.  As the scheduler and mailq
+ * are installed together, an older scheduler must be running. */
 static int
 fail_fact(struct reader *r)
 {

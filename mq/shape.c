@@ -31,8 +31,9 @@ struct row {
 	unsigned long by_state[STATES];
 	const char *what[STATES];	/* of the last job with that state */
 	const char *reason;		/* reason of most jobs */
-	unsigned long most, same;	/* jobs with reason, with the last
-					 * reason */
+	unsigned long most;		/* jobs with reason */
+	unsigned long same;		/* jobs with the reason of the last
+					 * job */
 };
 
 static const long age_most[COLUMNS - 1] = {

@@ -43,8 +43,8 @@ static const struct {
 	{ MQ_EVICTED, "", "evicted, waits on disk" }
 };
 
-/* Prints the state in words: 1; or 0 if there are none, or a job that is
- * deferred has a time for its next try, which is enough. */
+/* Prints the state in words.  Returns 1; or 0 if nothing was printed, as there
+ * are no words or the time of the next try says enough. */
 static int
 put_state(const struct mq_job *j)
 {

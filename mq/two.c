@@ -210,14 +210,14 @@ log_in(struct talk *t, const char *login)
 
 /* ---- the queue -------------------------------------------------------- */
 
-/* Returns the seconds from now until then, or none if then is not set. */
+/* Returns the seconds from now until then, or unset if then is not set. */
 static int
-seconds_until(const struct talk *t, const char *then, int none)
+seconds_until(const struct talk *t, const char *then, int unset)
 {
 	const char *end;
 	double at = (double)num_of(then, &end), d = at - t->wall;
 
-	return end == then || at == 0 ? none : d > 2e9 ? 2000000000 :
+	return end == then || at == 0 ? unset : d > 2e9 ? 2000000000 :
 	    d < -2e9 ? -2000000000 : (int)d;
 }
 
@@ -374,7 +374,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = line != NULL ? read_report(&t) : read_queue(&t);
-	fd_write(in->fd, "QUIT\n", 5);	/* the close after it would do */
+	fd_write(in->fd, "QUIT\n", 5);	/* or it sees the connection end */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);
 	return rc;

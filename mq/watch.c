@@ -19,7 +19,7 @@
  */
 #include "mq.h"
 
-#define SLOW		10	/* seconds by which answers differ in time */
+#define SLOW		10	/* seconds that an answer may take */
 #define OTHERS	38		/* columns of a row behind the name */
 #define AROUND	8		/* lines that are no rows, about */
 

@@ -19,7 +19,7 @@
 #define MAILQNAME	"mailq"
 #endif
 #define NAME_LEAST	11	/* bytes of a destination that are shown */
-#define SOON		(20 * 3600)	/* seconds: needs no date */
+#define SOON		(20 * 3600)	/* seconds; a later time has its date */
 
 void
 mq_put_byte(FILE *f, int c)

@@ -111,8 +111,9 @@ entry_check_room(const char *po, const struct routes *routes, double bytes)
 #endif
 }
 
-/* Gives the file to the owner of transport/ if we are root and he is not.  It
- * goes by descriptor, as he could put a link in the place of the name. */
+/* Gives the file to the owner of transport/ if we are root and he is not: 0, or
+ * -1 with errno.  He could put a link in the place of a name, but not of a
+ * descriptor. */
 static int
 give_file(const char *po, int fd)
 {
@@ -252,8 +253,8 @@ entry_notify(const char *po, const char *name)
 	post_notify(path_in(po, ".scheduler.notify"), name);
 }
 
-/* Does what follows the rename to msg up to step 4: 0, or -1 after saying
- * why. */
+/* Gives the message, which is at msg now, to the owner, and does step 4: 0, or
+ * -1 after saying why. */
 static int
 queue_entry(const char *po, int fd, const char *path, const char *msg,
     const char *dot, const char *ctl)

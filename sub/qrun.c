@@ -215,7 +215,7 @@ env_to(struct file *q, char *value)
 
 static const struct {
 	const char *word;
-	void	(*see)(struct file *, char *);	/* NULL: no effect */
+	void	(*apply)(struct file *, char *);	/* NULL: no effect */
 } words[] = {
 	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
 	{ "channel", env_channel }, { "errormsg", env_null },
@@ -259,8 +259,8 @@ env_apply(struct file *q, char *word, char *value)
 		return 0;
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strcmp(word, words[i].word) == 0) {
-			if (words[i].see != NULL)
-				words[i].see(q, value);
+			if (words[i].apply != NULL)
+				words[i].apply(q, value);
 			return 1;
 		}
 	q->why = "its envelope has a word that is not known";
@@ -402,7 +402,7 @@ queue_original(struct file *q)
 		return queue_file(q, hidden, fd, num, name) == TAKEN ?
 		    TAKEN : STAYS;
 	say("cannot be given to us: %s", strerror(errno));
-	return STAYS;		/* in private/ */
+	return STAYS;		/* it is in private/ now */
 }
 
 /* Queues a copy of the file, or of its header if the file is too large. */
@@ -524,7 +524,8 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
     long uid)
 {
 	int hidden = strcmp(dir, "private") == 0;
-	int closed = (q->st.st_mode & 022) == 0;	/* to writers */
+	int closed = (q->st.st_mode & 022) == 0;	/* none but the owner
+							 * may write to it */
 
 	q->ours = !hidden && closed && rights_is_ours(uid);
 	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
@@ -558,7 +559,7 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 		if (accept_remove_known(q->po, base) == 0)
 			return TAKEN;
 	}
-	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* not all systems can */
+	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* some systems have no locks */
 	q->why = "it has a second name";
 	if (q->st.st_nlink != 1)
 		return BAD;
@@ -574,9 +575,9 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 	return v;
 }
 
-/* Removes what is no regular file, and sets a directory aside that is not
- * empty: nobody else could, as the place is ours.  In others it is its user's.
- */
+/* In private/ and deferred/, where only we can do that, removes what is no
+ * regular file, and sets aside a directory that is not empty.  In router/ it is
+ * left to its user. */
 static enum verdict
 remove_special(struct file *q, const char *dir)
 {
@@ -947,7 +948,7 @@ on_term(int sig)
 	(void)sig;
 	leave = 1;
 	if (write(wake[1], "", 1) < 0)
-		leave = 1;	/* the pipe is full: it is awake */
+		leave = 1;	/* a full pipe wakes sleep_for, too */
 	errno = err;
 }
 
@@ -1177,8 +1178,9 @@ qrun(const char *po, const char *table, long every, int verbose)
 		    "there; remove it", (long)log.st_uid);
 		return X_NOPERM;
 	}
-	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
-				 * leave no number that select() can take */
+	fd_close_from(3);	/* descriptors of the parent may be pipes whose
+				 * end it waits for, or all that select can take
+				 */
 	if (catch_term() < 0)
 		return X_OSERR;
 	open_notices(po);

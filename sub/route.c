@@ -138,7 +138,7 @@ host_fault(const char *s)
 
 /* Adds our domain, with a backslash before bytes that patterns use. */
 static void
-add_domain(struct routes *t, struct text *s)
+put_domain(struct routes *t, struct text *s)
 {
 	const char *p;
 
@@ -162,7 +162,7 @@ expand(struct routes *t, const char *pattern, char ***to)
 	text_init(&s, whole, sizeof(whole));
 	for (; *pattern != '\0'; pattern++)
 		if (*pattern == '$' && pattern[1] == 'd') {
-			add_domain(t, &s);
+			put_domain(t, &s);
 			pattern++;
 		} else if (*pattern == '$' &&
 		    isalpha((unsigned char)pattern[1])) {
@@ -639,7 +639,8 @@ set_user(struct target *t, const struct routes *table,
 	    table->domain);
 }
 
-/* Returns the alias of a name of this machine, NULL for none or within. */
+/* Returns the alias of a name of this machine; NULL: there is none, or it is
+ * within. */
 static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)

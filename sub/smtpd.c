@@ -351,7 +351,7 @@ do_data(char *arg)
 	int code;
 
 	(void)arg;
-	/* a batch has its message behind DATA anyway */
+	/* in a batch, the message follows even then */
 	if (!s.how->batch && (!s.begun || s.m.ndest == 0)) {
 		reply("503 5.5.1 there is no recipient");
 		return;

@@ -118,7 +118,8 @@ struct routes {
 	unsigned long workers;		/* processes of a run, 1 or more */
 	long	postmanage;		/* seconds to keep double bounces;
 					 * 0: for ever */
-	unsigned long postbytes;	/* bytes of them on disk; 0: any */
+	unsigned long postbytes;	/* bytes of double bounces on disk;
+					 * 0: any */
 	char	networks[300];		/* networks that -bs serves, or "" */
 	char	uucp[300];		/* our names in UUCP, ",NAME,NAME," */
 	const char *path;		/* of the table */
@@ -290,7 +291,7 @@ struct mail {
 	struct header head;
 };
 
-/* Returns what head_author returns. */
+/* Begins a message of this user: 0, or -1 as head_author. */
 int	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */

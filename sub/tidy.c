@@ -291,8 +291,8 @@ set_aside_both(const char *path, const char *name)
 	say("it was unfinished for a day; it is now %s", ctl);
 }
 
-/* Returns 1 if the name, in a directory of the area, is one of those that the
- * area is tidied of. */
+/* Returns 1 if a file with this name, in a directory of the area, may have to
+ * be removed, set aside, marked or counted. */
 static int
 is_candidate(const char *entry)
 {
