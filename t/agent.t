@@ -145,7 +145,7 @@ elif [ "$(id -u)" -eq 0 ]; then
 	is 'an agent has the user and group of its clause and no other group' \
 	    "$(grep '^[ug][ir]' "$tmp/pub/nice" | sort | tr '\n' ' ')" \
 	    "gid 65533 groups $(case $(uname) in
-		FreeBSD | DragonFly | Darwin) echo 1 ;; *) echo 0 ;; esac) uid 65534 "
+		(FreeBSD | DragonFly | Darwin) echo 1 ;; (*) echo 0 ;; esac) uid 65534 "
 else
 	is 'without root an agent keeps the user of the scheduler' \
 	    "$(grep '^uid' "$tmp/pub/nice")" "uid $(id -u)"
