@@ -202,7 +202,7 @@ like 'mail in freezer is an object' "$(mailq -j)" \
 like 'mail in freezer is shown' "$(mailq show freezer/1003.spam)" \
     'is frozen; "mailq release freezer/1003.spam"'
 is 'a release that only says what it would do' \
-    "$(mailq release -n freezer/1003.spam)" \
+    "$(mailq -n release freezer/1003.spam)" \
     'freezer/1003.spam: would be moved to router/1003'
 is 'mail in freezer is released' "$(mailq release freezer/1003.spam)" \
     'freezer/1003.spam: moved to router/1003'
