@@ -31,7 +31,8 @@
 #include "lib.h"
 #include "../lib/ctlfile.h"
 
-#define CODED	(8 + (2 * AUTH_SIZE + 2) / 3 * 4)	/* in base64 */
+/* bytes of user and password in base64 */
+#define CODED	(8 + (2 * AUTH_SIZE + 2) / 3 * 4)
 
 /* ---- the file -------------------------------------------------------- */
 
@@ -86,7 +87,7 @@ parse_line(struct auth *a, char *s, size_t n)
 		    "the file of -A is no host, user and password", a->key);
 }
 
-static struct auth *senders;	/* in the order of the file */
+static struct auth *senders;	/* lines for senders, as in the file */
 
 /* Adds a line, whose first word has n bytes, if it is for a sender. */
 static void

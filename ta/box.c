@@ -348,9 +348,9 @@ put_plain(void *mail, const char *s, size_t n)
 
 static const char from_word[] = "From ";	/* at the beginning of a line */
 
-/* A line ">*From " gets one more '>', so that a reader can undo it.  The '>'
- * may stand anywhere before the word; so only the word itself waits until it is
- * complete.  The rest of a line is put at once. */
+/* Puts a piece of the message, with one more '>' in a line ">*From ", so that a
+ * reader can undo that.  The '>' may stand anywhere before the word; so only
+ * the word waits until it is complete.  The rest of a line is put at once. */
 static int
 put_quoted(void *mail, const char *s, size_t n)
 {
@@ -699,14 +699,6 @@ undo_mbox(struct mail *m)
 
 /* ---- Maildir --------------------------------------------------------- */
 
-static int
-make_dir(struct mail *m, const char *path)
-{
-	if (mkdir(path, 0700) == 0 ? sync_parent(path) < 0 : errno != EEXIST)
-		return box_failed(m, "make", path, errno);
-	return 0;
-}
-
 /* Makes names that no other delivery has, from time, process, count, machine.
  */
 static void
@@ -757,8 +749,9 @@ deliver_to_maildir(struct mail *m)
 
 	for (i = 0; i < 4; i++) {
 		text_fmt(tmp, sizeof(tmp), "%s%s", m->box, part[i]);
-		if (make_dir(m, tmp) < 0)
-			return -1;
+		if (mkdir(tmp, 0700) == 0 ? sync_parent(tmp) < 0 :
+		    errno != EEXIST)
+			return box_failed(m, "make", tmp, errno);
 	}
 	unique_name(m, tmp, new, sizeof(tmp));
 	i = write_tmp(m, tmp);

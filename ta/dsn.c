@@ -170,7 +170,7 @@ get_late(const struct ctl *rc, int alone, int make)
 	return get_named(&lates, name, make ? sizeof(struct late) : 0);
 }
 
-/* Reads the lines of the scheduler, and marks those that a later line replaces:
+/* Reads the lines of the scheduler, and marks a line that a later one replaces:
  * 0, or -1 with errno. */
 static int
 read_lates(void)
@@ -574,8 +574,8 @@ send_items(void)
 	return for_delays ? 0 : -1;
 }
 
-/* Sends a DSN on the job's message, and on those that waited for the end of the
- * sender's pause: 0, or -1 with errno. */
+/* Sends a DSN on the job's message, and on messages that waited for the end of
+ * the sender's pause: 0, or -1 with errno. */
 static int
 send_dsn(const char *sender)
 {

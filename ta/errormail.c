@@ -30,7 +30,7 @@
 struct kind {
 	const char *word, *status;
 	const char *subject;	/* words of the subject and the diagnostic */
-	const char *text;	/* for people */
+	const char *text;	/* text for people */
 };
 
 static const struct kind kinds[] = {
@@ -117,8 +117,8 @@ describe_item(struct report *r, const struct item *it)
 	r->diags.field[3] = diagnostic;
 }
 
-/* Sends the DSN on the recipient and those that share it: 0, or -1 with errno
- * and no file left. */
+/* Sends the DSN on all recipients that share the DSN with the first one: 0, or
+ * -1 with errno and no file left. */
 static int
 send_dsn(const struct lib_job *job, const struct lib_rcpt *first,
     struct post *post)

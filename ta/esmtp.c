@@ -245,23 +245,16 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 	return 0;
 }
 
-/* Returns the length of an enhanced status of this class at s, which a blank or
- * the end follows; else 0. */
-static size_t
-status_length(const char *s, int class)
-{
-	size_t n = lib_status(s);
-
-	return *s == class && (s[n] == ' ' || s[n] == '\0') ? n : 0;
-}
-
 /* Adds one line of the reply to its text. */
 static void
 add_reply_line(struct esmtp *c, struct text *t, const char *line)
 {
 	const char *s = line + 3 + (line[3] != '\0');
-	size_t n = status_length(s, line[0]);
+	size_t n = lib_status(s);
 
+	/* an enhanced status has the class of the code, and ends the word */
+	if (*s != line[0] || (s[n] != ' ' && s[n] != '\0'))
+		n = 0;
 	if (t->len == 0) {
 		text_fmt(c->status, sizeof(c->status), "%.*s", (int)n, s);
 		text_add(t, "%.3s", line);

@@ -139,7 +139,7 @@ lib_is_same(const char *a, const char *b)
 /* scan: the walk through one control file. */
 struct scan {
 	struct lib_job *job;
-	const char *channel, *host;	/* those of the job; host NULL: any */
+	const char *channel, *host;	/* address of the job; host NULL: any */
 	const char *offsets;	/* the recipients: ",40,1200,", NULL: any */
 	struct lib_rcpt **end;	/* link for the next recipient */
 	struct lib_rcpt *last;	/* recipient whose N line may follow, or NULL */
@@ -213,7 +213,7 @@ is_listed(const char *offsets, unsigned long off)
 	return offsets == NULL || strstr(offsets, word) != NULL;
 }
 
-/* Reads a recipient line; skips one that is not pending or not of the job. */
+/* Adds the recipient of a line if he is pending and the job is for him. */
 static void
 scan_rcpt(struct scan *sc)
 {
@@ -240,15 +240,6 @@ scan_rcpt(struct scan *sc)
 	sc->end = &r->next;
 	if (sc->bare == NULL)
 		sc->bare = r;
-}
-
-static void
-scan_n_line(struct scan *sc)
-{
-	sc->last->drpt = (long)sc->c.l.off;
-	sc->last->dsn = mem_dup(sc->c.l.line + 2);
-	if (sc->last->dsn == NULL)
-		sc->c.why = "there is no memory for it";
 }
 
 /* Reads a command of an operator, whose recipients are not delivered. */
@@ -285,8 +276,12 @@ scan_line(struct scan *sc, int letter)
 		scan_rcpt(sc);
 		break;
 	case 'N':
-		if (sc->last != NULL)
-			scan_n_line(sc);
+		if (sc->last == NULL)
+			break;
+		sc->last->drpt = (long)sc->c.l.off;
+		sc->last->dsn = mem_dup(sc->c.l.line + 2);
+		if (sc->last->dsn == NULL)
+			sc->c.why = "there is no memory for it";
 		break;
 	case '#':
 		scan_cancel(sc);

@@ -37,14 +37,14 @@
 
 static struct {
 	const char *channel, *host;
-	lib_work *work;			/* of lib_run, else NULL */
-	lib_whole *whole;		/* of lib_serve, else NULL */
+	lib_work *work;			/* argument of lib_run, or NULL */
+	lib_whole *whole;		/* argument of lib_serve, or NULL */
 	int	wake[2];		/* pipe with a byte after a signal */
 	volatile sig_atomic_t leave;	/* the agent is to end after this job */
 	struct lib_job *job;		/* the current job, or NULL */
 	int	alone;			/* the scheduler is gone */
 	long	idle_after;	/* seconds until idle is called */
-	void	(*idle)(void);		/* of lib_when_idle, or NULL */
+	void	(*idle)(void);		/* argument of lib_when_idle, or NULL */
 } agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
 const struct lib_far *lib_far;
@@ -132,7 +132,7 @@ append_line(int fd, const char *s, size_t n)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_APPEND) < 0)
 		return -1;
 	bad = (size_t)write(fd, s, n) != n || fd_sync(fd) < 0;
-	/* with O_APPEND, a tag would go to the end, too */
+	/* O_APPEND would move a tag to the end, too */
 	return fcntl(fd, F_SETFL, flags) < 0 || bad ? -1 : 0;
 }
 
@@ -505,7 +505,8 @@ void
 lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
     void (*usage)(void))
 {
-	int letter = option == '?' ? optopt : option;	/* lacks its argument */
+	/* '?' stands for an option without its argument */
+	int letter = option == '?' ? optopt : option;
 
 	while (f->letter != 0 && f->letter != letter)
 		f++;

@@ -20,7 +20,7 @@ struct lib_sender {
 };
 
 struct lib_rcpt {
-	struct lib_rcpt *next;	/* in the order of the file */
+	struct lib_rcpt *next;	/* next recipient in the file */
 	unsigned long off;	/* offset of the line; reports name the
 				 * recipient by this number */
 	long	hdr;		/* offset of the header's text, -1: none */

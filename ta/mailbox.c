@@ -302,7 +302,7 @@ run_as_user(struct mail *m, int (*act)(struct mail *))
 
 /* child: the process that delivers. */
 struct child {
-	pid_t	pid;		/* 0: it was waited for */
+	pid_t	pid;		/* 0: the child was waited for */
 	int	fd;		/* pipe with the reports */
 	const char *error;	/* why there is no last report, or NULL */
 	struct outcome end;	/* the last report */

@@ -57,9 +57,9 @@
 #define VALUE_MOST	4000	/* bytes of a diagnostic */
 
 static const struct {
-	const char *word;	/* RFC 3464 */
-	const char *label;	/* in the subject */
-	const char *text;
+	const char *word;	/* word of RFC 3464 */
+	const char *label;	/* word in the subject */
+	const char *text;	/* text for people */
 } actions[] = {
 	{ "failed", "FAILED",
 	    "It could not be delivered, without a further attempt, to" },

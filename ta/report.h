@@ -23,7 +23,7 @@ struct item {
 	unsigned long at;	/* offset of the diagnostic line */
 	unsigned long reason_at;	/* offset of an earlier diagnostic line
 					 * with the reason; or 0 */
-	const struct lib_rcpt *rcpt;	/* for the function describe */
+	const struct lib_rcpt *rcpt;	/* the recipient, for describe */
 	unsigned long delays[2];	/* the recipient's delay field before
 					 * and after the DSN is sent */
 };

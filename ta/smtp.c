@@ -94,7 +94,8 @@ static struct {
 	char	host[HOST_SIZE];
 	struct tries {
 		int	addrs, sessions;	/* tries that are left */
-	} tries[MAX_HOSTS];	/* for each smart host; else only the first */
+	} tries[MAX_HOSTS];	/* one for each smart host; without -R, the
+				 * first is for the host */
 	struct tries *in_use;	/* the tries of the current host */
 	int	repeated;	/* the message was tried before */
 	int	nbroken;
@@ -137,7 +138,8 @@ transcript(const char *s, size_t n)
 
 /* The step that mailq shows. */
 static struct {
-	const char *phase;	/* of the connection, NULL: another step */
+	const char *phase;	/* phase of the connection, NULL: mailq shows
+				 * another step */
 	double	when;		/* mono; when the step was sent */
 } shown;
 
@@ -238,28 +240,20 @@ is_candidate(const struct net_addr *a, enum which which)
 	    DEAD_BEFORE);
 }
 
-/* With -k, records whether the address answered. */
-static void
-record_answer(const struct net_addr *a, int answered)
-{
-	char line[NET_NAME + 20];
-
-	if (opt.dead != NULL && dead_record(a, answered, line))
-		halves_log(line, strlen(line));
-}
-
 /* Connects to one address, and logs in with auth unless that is NULL: 0 or -1.
  * choice: there are other addresses. */
 static int
 try_address(const struct net_addr *a, int choice, const struct auth *auth)
 {
+	char line[NET_NAME + 20];
 	int open;
 
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	attempt.in_use->addrs--;
-	if (choice)
-		record_answer(a, open || conn.code != 0 || was_this_machine());
+	if (choice && opt.dead != NULL && dead_record(a, open ||
+	    conn.code != 0 || was_this_machine(), line))
+		halves_log(line, strlen(line));
 	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
 		attempt.in_use->sessions--;
 		return 0;
@@ -477,17 +471,6 @@ end_tries(struct lib_job *job, const char *host)
 				    "others broke the connection", 0);
 }
 
-/* Excludes a server that ended a transaction early.  Returns 1 if another
- * server can be tried. */
-static int
-exclude_server(const struct net_addrs *addrs)
-{
-	if ((addrs->n < 2 && opt.relays < 2) || attempt.nbroken == BROKEN)
-		return 0;
-	attempt.broken[attempt.nbroken++] = conn.peer;
-	return 1;
-}
-
 /* Makes one transaction, over the kept connection or a new one. */
 static void
 deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
@@ -510,10 +493,13 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 		if (end != TRANS_OVER)
 			esmtp_close(&conn);
 	} while (end == TRANS_EARLY && kept);
-	if (end == TRANS_OVER)
+	if (end == TRANS_OVER) {
 		end_tries(job, host);
-	else if (exclude_server(&addrs))
+	} else if ((addrs.n > 1 || opt.relays > 1) &&
+	    attempt.nbroken < BROKEN) {
+		attempt.broken[attempt.nbroken++] = conn.peer;
 		return;	/* work() tries another server */
+	}
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for_host(r, host))
 			trans_host_failed(&conn, job, r, X_DEFERALL);

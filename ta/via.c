@@ -209,7 +209,7 @@ struct errors {
 	char	line[LINE];	/* the current line */
 	size_t	n;		/* bytes in line */
 	char	best[LINE];	/* the line that says most so far */
-	int	rank;		/* of best: 2 error, 1 verify, 0 any other */
+	int	rank;		/* rank of best: 2 error, 1 verify, 0 other */
 };
 
 /* Returns 1 if the word, which is in small letters, is in the line. */
