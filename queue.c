@@ -70,7 +70,7 @@
 #include "scheduler.h"
 
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
-#define TRIES_MOST	8191U	/* counted tries of a vertex */
+#define TRIES_MOST	8191U	/* tries that a vertex counts at most */
 #define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
 				 * checked again */
 #define FIRST_TRY	3600	/* seconds for a first try, before which mail
@@ -83,7 +83,7 @@
 static struct message *ended_messages;	/* to sweep, linked by swept */
 static struct vertex *ended_vertices;	/* DONE, to sweep, linked by next */
 
-static int work_left = PASS_WORK;		/* units left in this pass */
+static int work_left = PASS_WORK;	/* units left in this pass */
 
 /* Sets the timer of the message to this time, mono, if the timer is later.
  * NEVER changes nothing. */
@@ -183,9 +183,9 @@ end_vertex(struct vertex *v)
 	th_update(t);
 }
 
-/* Ends the message if nothing is left of it.  When only DSNs are left, a DSN on
- * some of the recipients that no agent has is not sent, as the last DSN covers
- * all.  Ends all vertices without agents of a message that is dropped. */
+/* Ends the message if nothing is left of it.  When only DSNs are left, an
+ * interim DSN that no agent has is dropped: the last DSN covers all recipients.
+ * Ends all vertices without agents of a message that is dropped. */
 static void
 end_if_complete(struct message *m)
 {
@@ -257,8 +257,8 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 	return 0;
 }
 
-/* Makes a DSN on the recipients that are done due in so many seconds, if others
- * are left and PARAMglobal-report-interval is not 0. */
+/* Makes an interim DSN on the recipients that are done so far, due in this many
+ * seconds, if others are left and PARAMglobal-report-interval is not 0. */
 static void
 add_interim_dsn(struct message *m, long wait)
 {
@@ -819,7 +819,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 	if (th_is_final_dsn(v->thread)) {
 		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
 		    END_ASIDE_DOUBLE;
-		/* after a DSN of the kind success failures need dsn/failure,
+		/* after a DSN of the kind success, failures need dsn/failure,
 		 * which gives a text to those that lack one */
 		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
@@ -861,7 +861,7 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
 		    now.wall) < 0;
 	if (bad && failed) {
-		ctl_set_tag(name, off, ' ');	/* it is tried again */
+		ctl_set_tag(name, off, ' ');	/* for another try */
 		defer_rcpt(v, r, HOST_GOOD, "cannot write the diagnostic");
 		return;
 	}
@@ -901,7 +901,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 		return "unknown status";
 	r = reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
-		return "refused: no job of the agent has it left";
+		return "refused: not in a job of the agent, or finished";
 	ta->repeated = s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)
@@ -1153,7 +1153,7 @@ end_message(struct message *m)
 		msg_set_channel(m, th_get_channel("dsn"));
 		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
 		    0) == 0)
-			advance_timer(m, now.mono);	/* so a pass feeds it */
+			advance_timer(m, now.mono);	/* to feed the DSN */
 		return;
 	}
 	if (m->held)

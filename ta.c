@@ -229,7 +229,7 @@ should_yield(struct ring *r)
 /* ---- start ----------------------------------------------------------- */
 
 /* Stops the ring for some seconds after a failed start, with one line in the
- * log. If each thread has agents of its own, or the host is the reason (0
+ * log.  If each thread has agents of its own, or the host is the reason (0
  * seconds), only the thread stops.  t NULL: the machine is the reason. */
 static void
 stop_after_failure(struct ring *r, struct thread *t, long seconds,
@@ -789,9 +789,9 @@ handle_line(struct ta *ta, char *line)
 		handle_report(ta, line);
 }
 
-/* Acts on the lines in inbuf, which has room for npart bytes of a line kept
- * before and has n new ones.  Keeps the beginning of the next line; a line that
- * is too long is dropped. */
+/* Acts on the lines that n new bytes in inbuf end.  In front of them is room
+ * for the npart bytes of a line that were kept before.  Keeps the beginning of
+ * the next line; drops a line that is too long. */
 static void
 handle_lines(struct ta *ta, size_t n)
 {
