@@ -895,7 +895,7 @@ static struct {
 static int
 is_scan_over(void)
 {
-	if (q.hold || scan.files == 0)
+	if (q.no_feeding || scan.files == 0)
 		return 0;
 	return (opt.scanmax > 0 && scan.files >= opt.scanmax) ||
 	    (opt.scansecs > 0 && now.mono - scan.began > opt.scansecs);
@@ -1043,7 +1043,7 @@ static void
 end_first_scan(void)
 {
 	if (q.scanned || is_core_full())
-		q.hold = 0;
+		q.no_feeding = 0;
 	if (!q.scanned)
 		return;
 	q.start_loaded = 1;

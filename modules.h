@@ -12,9 +12,9 @@
  * spool.c - the directories of the post office
  * ====================================================================== */
 
-/* Makes and checks the directories and changes to transport/.  With look it
- * makes nothing, and checks the directories that exist, if root or their owner
- * runs it.  Returns 0, or the exit code after logging the reason. */
+/* Makes and checks the directories, and changes to transport/.  With look, only
+ * checks existing directories, if root or their owner runs the program.
+ * Returns 0, or the exit code after logging the reason. */
 int	spool_setup(int look);
 /* Finds the next entry that may be a control file, as a path below transport/:
  * names from datagrams first, then those of the scan.  Returns 1, or 0 if there
@@ -30,8 +30,9 @@ void	spool_reread_at(const char *name, double when);
 /* Returns 1 if a complete scan of its directory has found the message before;
  * changed is the time of status change of its message file. */
 int	spool_was_scanned(const char *name, long changed);
-/* Returns 1 if the file may be loaded, 0 for a forgotten file whose directory
- * is not due yet.  With look, returns 0 for all but regular files, too. */
+/* Returns 1 if the file may be loaded, and 0 for a forgotten file whose
+ * directory is not due yet.  With look, it also returns 0 if the file is no
+ * regular one. */
 int	spool_can_load(const char *name, int look);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0, or -1. */
@@ -56,9 +57,9 @@ void	spool_listen(const char *path);
  * feedback.c - the rules of a destination: windows, rates, waits
  * ====================================================================== */
 
-/* Counts a good or bad report on the destination.  all: the host accepts no
- * mail at all now, so a destination with maxthr=1 is dead.  If a bad report has
- * set the window to 0, the caller calls th_sleep. */
+/* Counts a good or bad report on the destination.  If all is 1, the host
+ * accepts no mail at all now, and a destination with maxthr=1 is dead.  If a
+ * bad report has set the window to 0, the caller calls th_sleep. */
 void	fb_report_good(struct thread *);
 void	fb_report_bad(struct thread *, int all);
 /* Ends the dead time of the destination. */
@@ -85,8 +86,8 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file, and the PARAMs in the file of -Z.  Calls say for every error,
- * with a line "file:line: keyword: reason" without a newline.  Returns NULL if
+/* Reads the file, and the PARAMs in the file of -Z.  Passes each error to say,
+ * as a line "file:line: keyword: reason" without a newline.  Returns NULL if
  * there was an error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
@@ -120,17 +121,17 @@ extern const struct keyword cf_keywords[];	/* of clauses */
  * held.c - the list of holds
  * ====================================================================== */
 
-/* Reads the list at the start, but for holds on messages that do not exist any
- * more: 0 or -1. */
+/* Reads the list at the start, and drops holds on messages that do not exist
+ * any more: 0 or -1. */
 int	held_read_file(void);
 /* Returns the pattern of a hold on this address, valid until its release, or
  * NULL. */
 const char *held_match_address(const char *channel, const char *host);
-/* Returns the hold with this pattern, or on the message with this name, or
- * NULL. */
+/* Returns the hold on an address with this pattern, or with address 0 the hold
+ * on the message with this name; or NULL. */
 const struct hold *held_get(int address, const char *text);
-/* Sets (on) or releases a hold on addresses or on a message: 0, or -1 with the
- * list unchanged if it cannot be written to disk. */
+/* Sets a hold on addresses or on a message, or releases it if on is 0.  Returns
+ * 0, or -1 with the list unchanged if it cannot be written to disk. */
 int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
@@ -143,7 +144,7 @@ struct message *msg_find_number(unsigned long num,
 	    const struct message *after);
 /* Lets the channel, or none (NULL), count the message. */
 void	msg_set_channel(struct message *, struct chan *);
-/* Walk over the vertices of a message; NULL at the end. */
+/* The first vertex of a message, and the next one; NULL at the end. */
 #define msg_first_vertex(m) ((m)->vertices)
 #define msg_next_vertex(v) ((v)->other)
 /* Makes a NEW vertex of the message, without recipients and on no list of the
@@ -153,7 +154,7 @@ struct vertex *msg_new_vertex(struct message *, struct thread *);
  * vertex keeps its last most recipients.  Returns the new vertex of the others,
  * on no list, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
-/* Makes a vertex that is on no list DONE. */
+/* Sets the state of a vertex, which is on no list, to DONE. */
 void	msg_end_vertex(struct vertex *);
 /* Frees a vertex that is on no list. */
 void	msg_free_vertex(struct vertex *);
@@ -168,7 +169,7 @@ void	msg_drop_finished(struct vertex *);
 /* Frees the message with its vertices. */
 void	msg_free(struct message *);
 /* Appends the different reasons of the vertex's recipients, separated by "; ",
- * as far as there is room. */
+ * up to the size of the text. */
 void	reason_join(const struct vertex *, struct text *);
 /* Sets the reason for which the recipient was deferred; with "" the former
  * reason stays.  Logs a text that core has no room for. */
@@ -183,8 +184,8 @@ int	msg_open_statlog(void);
  * gets no line of -l. */
 void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
-/* Returns the sender and the Message-ID for the log, escaped, when the file was
- * read; "" if PARAMlogaddresses is off. */
+/* Returns the sender and the Message-ID of a file that was read, escaped for
+ * the log; "" if PARAMlogaddresses is off. */
 const char *msg_sender_fields(const struct ctl *);
 /* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
  * each of its first recipients, and one line for all others.  relay is the
@@ -204,7 +205,8 @@ void	list_remove(struct list *, struct vertex *);
 void	order_sort_thread(struct thread *);
 /* Puts a vertex of the thread that has become READY on its list. */
 void	order_enqueue(struct thread *, struct vertex *);
-/* Takes a READY vertex off its list; chosen: an agent gets it. */
+/* Takes a READY vertex off its list; chosen is 1 if an agent gets the
+ * vertex. */
 void	order_dequeue(struct vertex *, int chosen);
 /* Sets whether the thread may take agents. */
 void	order_set_open(struct thread *, int open);
@@ -257,7 +259,7 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 	(th_is_dsn(t) && strcmp((t)->host, "delay") != 0)
 /* READY vertices of the thread, on its list and on offer. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
-/* Returns 1 if one of the patterns, or NULL, matches the address. */
+/* Returns 1 if one of the patterns matches the address, or patterns is NULL. */
 int	th_is_matched(const struct thread *, char *const *patterns);
 /* Returns why the vertex cannot go now, or WHY_NONE, and sets *until to the end
  * of its wait, mono; 0 or past if no time is known. */
@@ -280,7 +282,7 @@ void	th_trigger_host(const char *host);
 /* Makes all vertices of the thread due (one is NULL), or one vertex that is
  * READY or in WAIT.  Limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list.  The caller calls
+/* Takes a vertex off its list, which is not one of an agent.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);
 /* Puts the vertex into another state: HELD; or WAIT until wakeup, mono; or
@@ -308,7 +310,8 @@ void	reason_copy(char **slot, const char *);
  * destdb.c - the file of destinations
  * ====================================================================== */
 
-extern double dest_period;	/* seconds between rounds; less in t/clock.c */
+/* Seconds between rounds; t/clock.c sets less. */
+extern double dest_period;
 
 /* Runs a round if one is due, or with at_once in any case.  With PARAMdestdb a
  * round reads our file if its path is new, writes changes, and reads the files
@@ -330,10 +333,10 @@ void	q_run_timers(void);
 void	q_sweep(void);
 
 /* Puts the message into core and its NEW vertices on their threads, each due at
- * its wakeup: 0; or -1 without memory, and the caller still owns it. */
+ * its wakeup: 0; or -1 without memory, and the caller keeps the message. */
 int	q_add_message(struct message *);
-/* Removes a message of which no agent has a vertex from core.  Its files stay.
- */
+/* Removes a message from core, of which no agent has a vertex.  Its files
+ * stay. */
 void	q_forget_message(struct message *);
 /* 1 if the message has no vertices left but those of DSNs. */
 #define q_has_only_dsns(m) ((m)->left == (m)->ndsn)
@@ -347,26 +350,27 @@ void	q_hold_message(struct message *, int on);
  * disk cannot be written. */
 enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_HELD, OUT_FAILED,
 	       OUTCOMES };
-/* Deletes or bounces the vertex; later: in a later pass. */
+/* Deletes or bounces the vertex, in a later pass if later is 1. */
 enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 /* Returns when the next warning on the message may be due, mono, or NEVER. */
 double	q_next_warning(const struct message *);
 /* Expires vertices of the message and warns, as is due, and sets its timer. */
 void	q_run_message_timer(struct message *);
-/* Applies a report line of the agent.  Returns the reason why the line is
- * refused, and then it changes nothing; or NULL. */
+/* Applies a report line of the agent.  Returns NULL, or the reason why the line
+ * is refused and has changed nothing. */
 const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
 /* Ends the oldest of ta->jobs.  Tags on disk decide on recipients without a
- * report.  Others that are left are deferred, for this reason if they have no
- * report; reason NULL: the agent had not begun the job, and they are READY. */
+ * report.  Recipients that are left are deferred, for this reason if they have
+ * no report.  With reason NULL, the agent had not begun the job, which is
+ * READY. */
 void	q_end_job(struct ta *, const char *reason);
 
 /* ======================================================================
  * intake.c - loads control files into core, and forgets messages
  * ====================================================================== */
 
-/* Loads messages for a short time: 1 when there are more to load, or 0. */
+/* Loads messages for a short time.  Returns 1 if more can be loaded now. */
 int	in_load_files(void);
 /* Adds the router's socket; *max is the largest descriptor so far.  Returns the
  * seconds until in_load_files has work. */
@@ -380,7 +384,7 @@ const char *in_load_named(const char *name);
  * Returns the number of files, or -1 without memory. */
 enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
 long	in_add_request(enum ask, char **patterns);
-/* Copies the skip of the stub: 1; or 0, as the file was not skipped. */
+/* Copies the skip of the stub.  Returns 1, or 0 if the file was not skipped. */
 int	in_get_skip(const struct stub *, struct skip *);
 
 /* ======================================================================
@@ -398,8 +402,8 @@ void	ta_do(fd_set *in, fd_set *out);
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents. */
 void	ta_feed_rings(void);
-/* Ends idle agents now and others after their jobs, as q.hold is set; or kills
- * all agents. */
+/* Ends idle agents now, and others after their jobs, as q.no_feeding is set.
+ * With kill, sends a signal to all agents. */
 void	ta_end_all(int kill);
 
 /* ======================================================================
@@ -414,13 +418,16 @@ int	dump_queue(int fd);
  * status.c - queries of mailq and commands of operators
  * ====================================================================== */
 
-void	status_listen(void);	/* by the configuration now in force */
-/* status_prep adds the descriptors to wait for: seconds until a timer is due.
- * status_do reads those that are ready, and runs the timers. */
+/* Opens the pipes and the port of the configuration in force. */
+void	status_listen(void);
+/* Adds the descriptors to wait for; *max is the largest so far.  Returns the
+ * seconds until a timer is due. */
 double	status_prep(fd_set *in, int *max);
+/* Reads the descriptors that are ready, and runs the timers. */
 void	status_do(fd_set *in);
-/* A dump has ended, with this status. */
+/* Notes the end of the child that wrote a dump, with this status of wait. */
 void	status_reap(long pid, int status);
+/* Kills the dumps and removes the pipes. */
 void	status_close(void);
 
 #endif

@@ -823,7 +823,7 @@ handle_signals(void)
 			reload();
 	}
 	if (got_term && !state.ending) {
-		state.ending = q.hold = 1;
+		state.ending = q.no_feeding = 1;
 		fd_lock_at(lock_fd, F_SETLK, F_UNLCK, ENDING_BYTE);
 		state.deadline = now.mono + END_TIME;
 		log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
@@ -1004,7 +1004,7 @@ set_up_daemon(void)
 		exit(X_OSERR);
 	close_terminal(c);
 	use_config(c);
-	q.hold = me.load_first;
+	q.no_feeding = me.load_first;
 	log_limits(descriptors);
 }
 

@@ -89,7 +89,7 @@ struct setting {
 	  reports;		/* ages in seconds at which warnings are sent,
 				 * rising */
 	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
-	const char *command;	/* NULL: none */
+	const char *command;	/* NULL: no command */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
 	long	bychannel;	/* 0, 1; no effect: all rings are by channel */
 	const char *text[KEYWORDS_MAX];	/* the value as written, by row of the
@@ -116,7 +116,7 @@ struct conf {
 	struct conf *next;
 	struct config *config;
 	struct setting v;
-	int	dsn;		/* 1: of the channel dsn, whose one agent counts
+	int	dsn;		/* 1: the channel is dsn; its only agent counts
 				 * for neither maxta nor -R */
 	struct feedback box, local;	/* limits for the host "-": box of one
 				 * mailbox, local of messages to several */
@@ -210,7 +210,7 @@ enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 enum why { WHY_NONE, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 	   WHY_NO_COMMAND, WHY_QUEUEONLY, WHY_HOST, WHY_RETRY, WHY_NO_AGENT };
 
-/* An operator keeps the vertex back; it does not expire meanwhile. */
+/* 1 if an operator keeps the vertex back, so that it does not expire. */
 #define WHY_KEPT(w)	((w) >= WHY_HELD_MESSAGE && (w) <= WHY_FROZEN)
 
 /* What the reports on a job say of its host, as bits. */
@@ -233,16 +233,17 @@ struct vertex {
 	unsigned counted;	/* READY: recipients that the job counts for the
 				 * vertex */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
-	int	wakeup;		/* mono; WAIT: its next try; FED: the latest
-				 * retryat of this run, 0: none; HELD for its
-				 * tags: its next try, 0: it was READY */
+	int	wakeup;		/* mono; WAIT: the next try; FED: the latest
+				 * retryat of this run, or 0; HELD for its
+				 * tags: the next try, or 0 if it was READY */
 	int	tried;		/* mono; end of its last run, if tries > 0 */
-	unsigned tries : 13;	/* runs that left recipients, at most
-				 * TRIES_MOST */
+	unsigned tries : 13;	/* runs after which recipients were left, at
+				 * most TRIES_MOST */
 	unsigned retry_index : 7;	/* in the retry list */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: wakeup is a retryat */
-	unsigned returned : 1;	/* its agent ended before or in the job */
+	unsigned returned : 1;	/* an agent has ended with this as its oldest
+				 * job, perhaps not begun */
 	unsigned cancel : 2;	/* enum cancel: the command on the vertex that
 				 * is on disk.  FED: carried out after the
 				 * report; HELD: in a later pass */
@@ -295,14 +296,14 @@ struct message {
 	/* for DSNs */
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
-	unsigned dsn_newer : 1;	/* recipients were done since the agent dsn
+	unsigned dsn_newer : 1;	/* a recipient was done after the agent dsn
 				 * last got the message */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned to_sweep : 1;	/* it is on the sweep's list */
 	unsigned is_complete : 1;	/* all recipients are done; a line
 				 * "complete" was logged, or is not due */
 	unsigned end : 3;	/* enum msg_end */
-	unsigned held : 1;	/* a hold has its name */
+	unsigned held : 1;	/* a hold names the message */
 	unsigned has_twin : 1;	/* another message had the same number */
 	unsigned untagged : 1;	/* finished recipients have no tags yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
@@ -368,15 +369,15 @@ struct thread {
 	long	window;		/* agents at one time; 0: dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
 	double	failure;	/* 0 to 1; below 0 the window shrinks */
-	double	cohorts;	/* failed since the last good report */
+	double	cohorts;	/* failed cohorts since the last good report */
 	double	until;		/* mono; DEAD: end of its dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
 	double	used;		/* mono; last report, start or mail */
 	double	good, bad;	/* mono; last report of the kind, or -NEVER */
-	unsigned long ngood, nbad;	/* reports */
+	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long died;	/* q.events when it last died */
-	unsigned short retry_index;	/* in the list, for its dead times */
+	unsigned short retry_index;	/* in the retry list, for dead times */
 	unsigned short tries;	/* times that it died in a row */
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* its vertices and agents */
@@ -405,7 +406,8 @@ struct thread {
 				 * READY that were deferred because of the
 				 * host */
 	unsigned char can_take_agent;	/* 1: if it has READY vertices */
-	unsigned char triggered;	/* queueonly: it was started */
+	unsigned char triggered;	/* queueonly: 1: a T line or a flush
+					 * lets its vertices go */
 	unsigned char listed;	/* 1: it is on the sweep's list */
 	unsigned char delayed;	/* 1: a vertex in WAIT was due, but for its
 				 * run */
@@ -414,9 +416,9 @@ struct thread {
 };
 
 /*
- * slots: the agents that a limit counts, until they are gone: maxring the
- * agents of a ring, maxchannel those of a channel, maxta all but the agent of
- * the channel dsn.
+ * slots: the agents that a limit counts: maxring the agents of a ring,
+ * maxchannel those of a channel, maxta all but the agent of the channel dsn.
+ * An agent counts until it is gone (struct ta).
  */
 enum limit { NO_LIMIT, MAXRING, MAXCHANNEL, MAXTA,	/* numbers of agents */
 	     FORKRATE,		/* -R */
@@ -439,10 +441,11 @@ struct ring {
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads that may take an agent, by turn */
-	double	turn;		/* the last turn given out */
+	double	turn;		/* number of the last turn; a thread gets the
+				 * next one */
 	struct heap jobs;	/* jobs with offers, by key */
 	struct heap shares;	/* jobs of messages at their share, by nfed */
-	unsigned njobs;		/* all its jobs */
+	unsigned njobs;		/* jobs, with and without offers */
 	unsigned nopen;		/* threads that can take an agent and have
 				 * vertices on offer */
 	struct job *judged;	/* order.c: the job that was compared last */
@@ -453,7 +456,7 @@ struct ring {
 	unsigned nthreads;
 	double	dead;		/* mono; earliest time for a new agent */
 	unsigned long started;	/* number of its last start among all starts */
-	enum limit pending;	/* why it gets no new agent */
+	enum limit pending;	/* the limit that stops its next agent */
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
@@ -464,7 +467,7 @@ struct ring {
 struct chan {
 	struct chan *next;
 	struct slots slots;
-	unsigned msgs;		/* messages in core that count here */
+	unsigned msgs;		/* messages in core that the channel counts */
 	struct heap ready;	/* stubs of READY messages that had to leave
 				 * core, in the order in which they left */
 	char	name[1];
@@ -502,7 +505,8 @@ struct queue {
 	struct heap due_messages;	/* in core, by due */
 	struct heap due_stubs;	/* of messages that wait, by due */
 	unsigned long evicted;	/* messages forgotten so far */
-	unsigned long moves;	/* count of changes to WAIT, and of deaths */
+	unsigned long moves;	/* counts vertices that begin to WAIT, and
+				 * destinations that die */
 	struct message *largest;	/* had the most recipients about a
 					 * second ago; or NULL */
 	struct thread *all;	/* threads in use */
@@ -523,8 +527,8 @@ struct queue {
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
-	int	hold;		/* 1: no agent is started, as -S loads or the
-				 * scheduler ends */
+	int	no_feeding;	/* 1: agents are neither started nor fed, as -S
+				 * loads or the scheduler ends */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	moved;		/* 1: the scheduler has changed to another

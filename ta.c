@@ -545,7 +545,7 @@ is_worn_out(const struct ta *ta)
 static int
 can_get_jobs(const struct ta *ta)
 {
-	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
+	return !q.no_feeding && !ta->reaped && ta->state == TA_BUSY &&
 	    !ring_is_old(ta->ring) && !is_worn_out(ta) &&
 	    ta->nout + JOB_MOST < OUT_MOST;
 }
@@ -905,7 +905,8 @@ release_jobs(struct ta *ta, int status)
 	struct ring *r = ta->ring;
 	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent to it */
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
-	int in_use = !q.hold && !ring_is_old(r), stopped = r->dead > now.mono;
+	int in_use = !q.no_feeding && !ring_is_old(r);
+	int stopped = r->dead > now.mono;
 	char how[300], reason[340];
 
 	format_end(ta, status, how, sizeof(how));
@@ -1125,7 +1126,7 @@ ta_feed_rings(void)
 {
 	struct ring *r;
 
-	if (q.hold || opt.freeze)
+	if (q.no_feeding || opt.freeze)
 		return;
 	for (r = q.rings; r != NULL; r = r->next) {
 		r->pass_done = ring_is_old(r);
@@ -1157,7 +1158,7 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 		if (ta->nout > 0)
 			fd_watch(ta->out, out, max);
 	}
-	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
+	for (r = q.rings; r != NULL && !q.no_feeding; r = r->next) {
 		if (r->pending == NO_LIMIT || !order_has_work(r))
 			continue;
 		again = r->dead > now.mono ? r->dead - now.mono :
