@@ -24,14 +24,6 @@
 #include "lib/agent.h"
 #include "lib/pattern.h"
 
-#ifndef MAILQNAME
-#define MAILQNAME	"mailq"
-#endif
-
-#ifndef LOGDIR
-#define LOGDIR		"/var/log"
-#endif
-
 #define WATCH_EVERY	5	/* seconds between two screens of -w */
 #define WATCH_MOST	86400	/* largest number of -w */
 #define OTHER_OFFICE	(-1)	/* in the place of an exit code: the answer is

@@ -43,19 +43,7 @@
 #include <sys/resource.h>
 #endif
 
-/* Default locations, which the Makefile may replace. */
-#ifndef POSTOFFICE
-#define POSTOFFICE	"/var/spool/postoffice"
-#endif
-#ifndef MAILBIN
-#define MAILBIN		"/usr/local/lib/mail"
-#endif
-#ifndef MAILSHARE
-#define MAILSHARE	"/usr/local/share/mail"
-#endif
-#ifndef LOGDIR
-#define LOGDIR		"/var/log"
-#endif
+/* The PATH of agents, if the environment has none. */
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
 
@@ -434,7 +422,7 @@ static int
 open_log(const struct config *c)
 {
 	mode_t mask = umask(c->logaddresses ? 027 : 022);
-	int rc = opt.logfile != NULL ? log_file(opt.logfile) : 0;
+	int rc = opt.logfile != NULL ? log_open(opt.logfile) : 0;
 
 	umask(mask);
 	return rc;

@@ -28,13 +28,6 @@
 #include <ctype.h>
 #include <signal.h>
 
-#ifndef POSTOFFICE
-#define POSTOFFICE	"/var/spool/postoffice"
-#endif
-#ifndef MAILSHARE
-#define MAILSHARE	"/usr/local/share/mail"
-#endif
-
 extern char **environ;
 
 static struct {
@@ -274,17 +267,9 @@ hold_signals(int how)
 static void
 catch_signals(void)
 {
-	static const int sigs[] = { SIGHUP, SIGINT, SIGTERM };
-	struct sigaction sa, old;
-	int i;
-
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = on_signal;
-	sigemptyset(&sa.sa_mask);
-	for (i = 0; i < 3; i++)
-		if (sigaction(sigs[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(sigs[i], &sa, NULL);
+	signal_catch(SIGHUP, on_signal);
+	signal_catch(SIGINT, on_signal);
+	signal_catch(SIGTERM, on_signal);
 }
 
 /* ---- the message ----------------------------------------------------- */
@@ -346,7 +331,7 @@ read_envelope(struct mail *m, struct input *in, char **rcpts)
 	if (code != 0)
 		return code;
 	if (opt.header)
-		mail_add_fields(m);
+		mail_add_header_rcpts(m);
 	/* -oem is for programs: a person at a terminal has seen the lines */
 	for_dsn = m->sender[0] != '\0' && (opt.errors == 'e' ||
 	    (opt.errors == 'm' && !isatty(2)));

@@ -3,8 +3,8 @@
  *
  * It sets fcntl locks on control files, writes the process number of a lock,
  * syncs a directory after a file was named in it, and has what is needed around
- * a child: pipes, users, waiting.  ctlfile.c describes the locks and reads
- * them.
+ * a child: pipes, users, signals, waiting.  ctlfile.c describes the locks and
+ * reads them.
  */
 #include "agent.h"
 #include <signal.h>
@@ -197,6 +197,26 @@ user_become(const char *user, uid_t uid, gid_t gid)
 		return -1;
 	errno = EPERM;
 	return uid != 0 && setuid(0) == 0 ? -1 : 0;
+}
+
+void
+signal_set(int sig, void (*handler)(int))
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = handler;
+	sigaction(sig, &sa, NULL);
+}
+
+void
+signal_catch(int sig, void (*handler)(int))
+{
+	struct sigaction was;
+
+	if (sigaction(sig, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+		signal_set(sig, handler);
 }
 
 #define FD_MOST	65536L	/* no descriptor is higher */

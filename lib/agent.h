@@ -48,6 +48,11 @@ int	user_ids(const char *name, uid_t *, gid_t *);
  * alone if name is NULL: 0, or -1 with errno. */
 int	user_become(const char *name, uid_t, gid_t);
 
+/* Sets the handler of a signal; a system call that the signal interrupts fails
+ * with EINTR.  signal_catch does so unless the signal is ignored. */
+void	signal_set(int sig, void (*handler)(int));
+void	signal_catch(int sig, void (*handler)(int));
+
 void	fd_close_from(int fd);	/* closes fd and all above, before an exec */
 /* Syncs the directory, so that new names in it are on disk.  DIR_ERROR sets
  * errno; DIR_CANNOT means that the system cannot do so, or this user not. */

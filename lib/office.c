@@ -30,10 +30,6 @@
 #include <ctype.h>
 #include <sys/utsname.h>
 
-#ifndef MAILSHARE
-#define MAILSHARE	"/usr/local/share/mail"
-#endif
-
 /* ---- names of messages ----------------------------------------------- */
 
 const char *

@@ -344,7 +344,7 @@ int log_masks;
 int log_copy = -1;
 
 static struct {
-	int	fd;		/* where lines go; 2 until log_file */
+	int	fd;		/* where lines go; 2 until log_open */
 	unsigned long lost;	/* lines that log_copy did not take */
 	size_t	held;		/* bytes in buf */
 	size_t	said;		/* of held, bytes that were written to 2 and
@@ -425,7 +425,7 @@ copy_line(const char *line, size_t n)
  * with a wrong name loses no line.  The first file and log_copy get the lines
  * of the start, too, as perhaps nobody saw standard error. */
 int
-log_file(const char *path)
+log_open(const char *path)
 {
 	log_flush();
 	if (fd_append(&lg.fd, path) < 0)

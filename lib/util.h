@@ -141,7 +141,7 @@ extern int log_copy;	/* a descriptor that gets each line, too, unless that
 			 * would block; -1: none */
 
 /* Opens the log, also if another file has its name by now: 0, or -1. */
-int	log_file(const char *path);
+int	log_open(const char *path);
 void	log_flush(void);		/* writes the lines in the buffer */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_warn(const char *, ...) LIKE_PRINTF(1, 2);

@@ -58,21 +58,11 @@ on_signal(int sig)
 static void
 set_handlers(void (*handler)(int))
 {
-	struct sigaction sa, was;
 	size_t i;
 
-	for (i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
-		memset(&sa, 0, sizeof(sa));
-		sa.sa_handler = handler;
-		sigemptyset(&sa.sa_mask);
-		sigaction(stops[i], NULL, &was);
-		if (was.sa_handler != SIG_IGN)
-			sigaction(stops[i], &sa, NULL);
-	}
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = handler == SIG_DFL ? SIG_DFL : SIG_IGN;
-	sigemptyset(&sa.sa_mask);
-	sigaction(SIGPIPE, &sa, NULL);
+	for (i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		signal_catch(stops[i], handler);
+	signal(SIGPIPE, handler == SIG_DFL ? SIG_DFL : SIG_IGN);
 }
 
 /* Removes our pipe, and restores the handling of signals. */

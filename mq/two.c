@@ -35,10 +35,6 @@
 
 #define FIELDS	10	/* of a recipient */
 
-#ifndef MAILSHARE
-#define MAILSHARE "/usr/local/share/mail"
-#endif
-
 struct talk {
 	struct mq_queue *q;
 	struct mq_in *in;

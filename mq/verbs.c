@@ -17,9 +17,6 @@
 #include "../lib/pattern.h"
 #include <ctype.h>
 
-#ifndef MAILQNAME
-#define MAILQNAME	"mailq"
-#endif
 #define WHAT_MOST	400	/* bytes that a command is about */
 #define ANSWER_MOST	4096	/* bytes of an answer to a command */
 

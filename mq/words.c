@@ -15,9 +15,6 @@
 #include <termios.h>	/* struct winsize, on some systems */
 #endif
 
-#ifndef MAILQNAME
-#define MAILQNAME	"mailq"
-#endif
 #define NAME_LEAST	11	/* bytes of a destination that are shown */
 #define SOON		(20 * 3600)	/* seconds; a later time has its date */
 

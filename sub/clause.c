@@ -17,10 +17,6 @@
 #include "submit.h"
 #include <sys/wait.h>
 
-#ifndef SBIN
-#define SBIN	"/usr/local/sbin"
-#endif
-
 /* Prints what a line of the output says: 1, or 0 for another line. */
 static int
 print_clause(const char *line)

@@ -351,7 +351,7 @@ mail_add_path(struct mail *m, const char *path, int keep)
 }
 
 void
-mail_add_fields(struct mail *m)
+mail_add_header_rcpts(struct mail *m)
 {
 	static const char *const names[] = {
 		"resent-to", "resent-cc", "resent-bcc", "to", "cc", "bcc"

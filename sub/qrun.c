@@ -345,7 +345,7 @@ read_message(struct file *q)
 	    set_sender(q) < 0)
 		return BAD;
 	if (!q->to)
-		mail_add_fields(m);
+		mail_add_header_rcpts(m);
 	if (m->full == X_OSERR)
 		return LATER;
 	q->why = "it has too many recipients";
@@ -955,18 +955,13 @@ on_term(int sig)
 static int
 catch_term(void)
 {
-	struct sigaction sa;
-
 	if (pipe(wake) < 0) {
 		say("cannot make a pipe: %s", strerror(errno));
 		return -1;
 	}
 	fd_nonblock(wake[1]);
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = on_term;
-	sigemptyset(&sa.sa_mask);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGINT, &sa, NULL);
+	signal_set(SIGTERM, on_term);
+	signal_set(SIGINT, on_term);
 	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
 	return 0;
 }

@@ -302,7 +302,7 @@ void	mail_add_list(struct mail *, const char *p, const char *end);
 int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
-void	mail_add_fields(struct mail *);
+void	mail_add_header_rcpts(struct mail *);
 /* Sends all recipients to this host of the channel error, and leaves one for
  * each given address. */
 void	mail_fail_all(struct mail *, const char *host);

@@ -391,7 +391,6 @@ static int
 catch_signals(void)
 {
 	static const int leave[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
-	struct sigaction sa;
 	int i;
 
 	if (pipe(agent.wake) < 0)
@@ -399,18 +398,13 @@ catch_signals(void)
 	for (i = 0; i < 2; i++)
 		if (fd_nonblock(agent.wake[i]) < 0)
 			return -1;
-	memset(&sa, 0, sizeof(sa));
-	sigemptyset(&sa.sa_mask);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
-	sigaction(SIGXFSZ, &sa, NULL);	/* write returns an error then */
+	signal(SIGXFSZ, SIG_IGN);	/* write returns an error then */
 #endif
-	sa.sa_handler = SIG_DFL;
-	sigaction(SIGCHLD, &sa, NULL);	/* waitpid fails if it is ignored */
-	sa.sa_handler = on_signal;
+	signal(SIGCHLD, SIG_DFL);	/* waitpid fails if it is ignored */
 	for (i = 0; i < (int)(sizeof(leave) / sizeof(leave[0])); i++)
-		sigaction(leave[i], &sa, NULL);
+		signal_set(leave[i], on_signal);
 	return 0;
 }
 

@@ -61,7 +61,7 @@ fuzz_office(void)
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	signal(SIGPIPE, SIG_IGN);
-	log_file("/dev/null");
+	log_open("/dev/null");
 	clock_read();
 }
 

@@ -159,7 +159,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	if (mail_set_sender(&m, from) == 0) {
 		mail_add_list(&m, to, to + strlen(to));
 		if (head_read(&m.head, &in) == NULL) {
-			mail_add_fields(&m);
+			mail_add_header_rcpts(&m);
 			if ((m.nwrong == 0 || m.report) && m.ndest > 0 &&
 			    (m.nrouted > 0 || m.sender[0] != '\0'))
 				queue_it(&m, &in);
