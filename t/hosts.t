@@ -6,12 +6,12 @@
 
 valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 ||
 	skip_all 'no valgrind, or not for this program'
-active=0 overfeed=20
+active=0 overfeed=20 rcpts=0
 configure() {	# arguments of the agent
 	conf "$tmp/cf" <<-END
 	PARAMactive $active
 	*/*	interval=1h
-	test/*	maxring=2 overfeed=$overfeed command="$top/t/agent -c test $*"
+	test/*	maxring=2 overfeed=$overfeed maxrcpts=$rcpts command="$top/t/agent -c test $*"
 	END
 }
 
@@ -74,6 +74,10 @@ delivered() {
 	    '-h 10' 400 '-h 10' 1600
 	compare 'recipients of one message at one host' 4 4.5 \
 	    'po_empty "$tmp/po"' '-h 1 -r 500' 1 '-h 1 -r 2000' 1
+	rcpts=10
+	configure -p
+	compare 'recipients of one message in portions of ten' 4 4.5 \
+	    'po_empty "$tmp/po"' '-h 1 -r 500' 1 '-h 1 -r 2000' 1
 }
 beyond() {
 	overfeed=0 most=1.5
@@ -95,7 +99,7 @@ beyond() {
 	    '-h 300' 300 '-h 1200' 1200
 }
 beside 4 come_in
-beside 4 delivered
+beside 6 delivered
 beside 3 beyond
 beside_end
 finish
