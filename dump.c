@@ -635,7 +635,7 @@ emit_stubs(void)
 
 	while ((l = hash_each(&q.stubs, l)) != NULL) {
 		s = OWNER(struct stub, link, l);
-		if (!in_get_skip(s, &k)) {
+		if (in_get_skip(s, &k) < 0) {
 			n++;
 			text_fmt(path, sizeof(path), "../queue/%s", s->name);
 			if (lstat(path, &st) == 0 &&

@@ -154,9 +154,10 @@ has_most_stubs(void)
 int
 in_get_skip(const struct stub *s, struct skip *k)
 {
-	if (s->skipped)
-		memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
-	return s->skipped;
+	if (!s->skipped)
+		return -1;
+	memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
+	return 0;
 }
 
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
@@ -844,7 +845,7 @@ in_load_named(const char *base)
 		forget_waiting();	/* or core has one message too many */
 	load_file(name, &opened);
 	s = stub_named(name);
-	return s != NULL && in_get_skip(s, &k) ? k.why : NULL;
+	return s != NULL && in_get_skip(s, &k) == 0 ? k.why : NULL;
 }
 
 /* ---- turns ------------------------------------------------------------ */

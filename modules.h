@@ -138,8 +138,8 @@ int	held_set(int address, const char *text, int on);
  * message.c - messages in core
  * ====================================================================== */
 
-/* Returns the first message in core with this number, or the one that follows
- * after, or NULL. */
+/* Returns the first message in core with this number, or with after the next
+ * one behind that; NULL if there is none. */
 struct message *msg_find_number(unsigned long num,
 	    const struct message *after);
 /* Lets the channel, or none (NULL), count the message. */
@@ -151,7 +151,7 @@ void	msg_set_channel(struct message *, struct chan *);
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
 /* Splits a vertex without finished recipients that has more than most: the
- * vertex keeps its last most recipients.  Returns the new vertex of the others,
+ * vertex keeps that many, the last ones.  Returns the new vertex of the others,
  * on no list, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE. */
@@ -384,7 +384,7 @@ const char *in_load_named(const char *name);
  * Returns the number of files, or -1 without memory. */
 enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
 long	in_add_request(enum ask, char **patterns);
-/* Copies the skip of the stub.  Returns 1, or 0 if the file was not skipped. */
+/* Copies the skip of the stub: 0, or -1 if its file was not skipped. */
 int	in_get_skip(const struct stub *, struct skip *);
 
 /* ======================================================================

@@ -373,7 +373,7 @@ struct thread {
 	double	until;		/* mono; DEAD: end of its dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
 	double	used;		/* mono; last report, start or mail */
-	double	good, bad;	/* mono; last report of the kind, or -NEVER */
+	double	good, bad;	/* mono; last good, last bad report; -NEVER */
 	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long died;	/* q.events when it last died */
@@ -401,11 +401,11 @@ struct thread {
 	/* of intake.c */
 	unsigned last_file;	/* number of the last file with mail for it */
 	struct vertex *vertex;	/* vertex that the mail of that file is in */
-	double	soonest;	/* mono; no vertex in WAIT is due before */
+	double	soonest;	/* mono; earliest time for a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
 				 * host */
-	unsigned char can_take_agent;	/* 1: if it has READY vertices */
+	unsigned char can_take_agent;	/* 1: for READY vertices, if any */
 	unsigned char triggered;	/* queueonly: 1: a T line or a flush
 					 * lets its vertices go */
 	unsigned char listed;	/* 1: it is on the sweep's list */
