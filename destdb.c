@@ -22,8 +22,8 @@
  * destination is not written to our file; else two hosts could keep it dead
  * between them.
  *
- * The time since a file was written is the difference of the two wall clocks.
- * If one of them is not set or the difference is below 0, it is taken as 0.  No
+ * The time since a file was written is the difference of the two wall clocks,
+ * or 0 if one of the clocks is not set or the difference is below 0.  No
  * destination is dead for longer than the longest wait of its clause.  Files
  * are input: a damaged line is skipped, and so is a file that has another first
  * line or is too long.  The log says so, and the rest is read.
@@ -38,8 +38,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* channels in core with which files make no new
-				 * ones, as to find a channel is O(channels) */
+#define CHANNELS_MOST	100	/* limit of channels in core up to which records
+				 * add new ones; finding one is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define OTHERS_ROUNDS	3	/* rounds that a destination is dead by the
@@ -51,8 +51,8 @@ static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
 	unsigned errors, last_errors;	/* of this round and of the last one */
-	unsigned most;		/* destinations in core with which files of
-				 * other hosts make no new ones in this round */
+	unsigned most;		/* limit of destinations in core up to which the
+				 * files of other hosts add new ones */
 } db;
 
 /* record: a line of a file, with times that count from now. */
@@ -121,7 +121,7 @@ whole_seconds(double s)
 }
 
 /* Writes the line of a destination, if its state is from our own reports and
- * there is room. */
+ * the file does not become too long. */
 static void
 write_record(FILE *f, const struct thread *d)
 {
@@ -146,11 +146,10 @@ write_record(FILE *f, const struct thread *d)
 }
 
 /* Writes destinations with mail first, then the unused ones, the last used
- * first: a file that is full lacks those that were unused longest.  A start
- * reads the records and lists them as unused in the opposite order, which is
- * that of q.unused. */
+ * first: a full file lacks the destinations that were unused longest.  A start
+ * reads the records in this order, by which q.unused becomes as it was. */
 static void
-write_all(FILE *f)
+write_records(FILE *f)
 {
 	const struct thread *d;
 	char line[100];
@@ -166,17 +165,17 @@ write_all(FILE *f)
 		while (d != q.unused);
 }
 
-/* Writes our file anew if it lacks something of these kinds, USES or CHANGES.
+/* Writes our file anew if q.unsaved has one of these bits, USES and CHANGES.
  * Begins to count the errors of a round. */
 static void
-write_own_file(int kinds)
+write_own_file(int bits)
 {
 	db.last_errors = db.errors;
 	db.errors = 0;
-	if ((q.unsaved & kinds) == 0)
+	if ((q.unsaved & bits) == 0)
 		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
-	if (fd_replace(own_path(), write_all) < 0) {
+	if (fd_replace(own_path(), write_records) < 0) {
 		log_problem(db.path, "cannot be written: ", strerror(errno));
 		return;
 	}
@@ -319,7 +318,7 @@ sleep_by_file(struct thread *t, const struct record *r, const char *other)
 /* Returns the channel of a record; NULL without memory, or if the channel is
  * new and CHANNELS_MOST exist. */
 static struct chan *
-channel_of_record(const char *name)
+get_record_channel(const char *name)
 {
 	const struct chan *c;
 	int n = 0;
@@ -334,15 +333,21 @@ channel_of_record(const char *name)
 static void
 apply_record(struct record *r, const char *other)
 {
-	const struct conf *f = other != NULL && r->left <= 0 ? NULL :
-	    cf_match(q.config, r->channel, r->host);
-	struct chan *chan = f == NULL || f->v.command == NULL ||
-	    (other != NULL && f->v.fb.cohorts == 0) ? NULL :
-	    channel_of_record(r->channel);
-	int is_new = chan == NULL || th_lookup(chan, r->host, 0) == NULL;
+	const struct conf *f;
+	struct chan *chan;
 	struct thread *t;
+	int is_new;
 
-	if (is_new ? other != NULL && q.dests.n >= db.most : other == NULL)
+	if (other != NULL && r->left <= 0)
+		return;
+	f = cf_match(q.config, r->channel, r->host);
+	if (f == NULL || f->v.command == NULL ||
+	    (other != NULL && f->v.fb.cohorts == 0))
+		return;
+	chan = get_record_channel(r->channel);
+	is_new = chan == NULL || th_lookup(chan, r->host, 0) == NULL;
+	if ((other == NULL && !is_new) ||
+	    (other != NULL && is_new && q.dests.n >= db.most))
 		return;
 	t = th_get(chan, r->host, 0);
 	if (t == NULL)
@@ -362,16 +367,20 @@ static long
 parse_head(struct lines *l)
 {
 	const size_t n = sizeof(HEAD) - 1;
-	long wall = !line_next(l) || !is_whole_line(l) ||
-	    strncmp(l->line, HEAD, n) != 0 ? -1 :
-	    to_number(l->line + n, LONG_MAX);
+	long wall;
 
-	return wall < 0 ? -1 : wall < SANE_WALL ? 0 :
-	    whole_seconds((double)now.wall - wall);
+	if (!line_next(l) || !is_whole_line(l) ||
+	    strncmp(l->line, HEAD, n) != 0)
+		return -1;
+	wall = to_number(l->line + n, LONG_MAX);
+	if (wall < SANE_WALL)
+		return wall < 0 ? -1 : 0;
+	return whole_seconds((double)now.wall - wall);
 }
 
+/* Applies the records of a file, and logs how many lines are damaged. */
 static void
-read_lines(struct lines *l, const char *path, const char *other)
+read_records(struct lines *l, const char *path, const char *other)
 {
 	unsigned long n, first = 0, bad = 0;
 	char what[100];
@@ -416,13 +425,14 @@ read_dest_file(const char *path, const char *other)
 		    "ignored", "");
 	} else {
 		line_start(&l, fd, 0);
-		read_lines(&l, path, other);
+		read_records(&l, path, other);
 	}
 	close(fd);
 }
 
+/* Reads the files of other hosts in the directory. */
 static void
-read_others(void)
+read_other_files(void)
 {
 	char path[PATH_MAX_];
 	struct dirent *e;
@@ -446,17 +456,19 @@ read_others(void)
 
 /* ---- rounds ------------------------------------------------------------- */
 
-/* Runs a round.  If PARAMdestdb is new, our file is read first. */
-static void
-run_round(void)
+double
+dest_sync_files(int at_once)
 {
 	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
-	int is_new = strcmp(path, db.path) != 0;
+	int is_new;
 
+	if (!at_once && db.due > now.mono)
+		return db.due - now.mono;
+	is_new = strcmp(path, db.path) != 0;
 	db.due = *path == '\0' ? NEVER : now.mono + dest_period;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
-		return;
+		return db.due - now.mono;
 	if (is_new) {
 		if (q.dests.n > 0)
 			q.unsaved = CHANGES;
@@ -465,14 +477,7 @@ run_round(void)
 	}
 	write_own_file(CHANGES);
 	if (is_shared())
-		read_others();
-}
-
-double
-dest_sync_files(int at_once)
-{
-	if (at_once || db.due <= now.mono)
-		run_round();
+		read_other_files();
 	return db.due - now.mono;
 }
 
