@@ -353,6 +353,7 @@ make_late_item(struct diags *d, const struct late *late, struct item *it)
 {
 	it->action = ACTION_DELAYED;
 	it->at = late->at;
+	it->reason_at = 0;
 	it->delays[0] = d->rc.delays;
 	it->delays[1] = late->due;
 	if (is_exempt(&d->rc) || !(d->rc.notify & NOTIFY_DELAY ||
@@ -566,12 +567,14 @@ send_items(void)
 	    report.sender : "<>", report.n, report.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_notify(opt.router, what);
-	for (i = 0; i < MARK_TRIES && !for_delays; i++) {
+	if (for_delays)
+		return 0;
+	for (i = 0; i < MARK_TRIES; i++) {
 		report_close_file(&report);
 		if (mark_items(1) == 0)
 			return 0;
 	}
-	return for_delays ? 0 : -1;
+	return -1;
 }
 
 /* Sends a DSN on the job's message, and on messages that waited for the end of
