@@ -107,7 +107,7 @@ pipes_make(int *fd, int n)
 }
 
 int
-fd_null(void)
+fd_open_null(void)
 {
 	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
 
@@ -156,7 +156,7 @@ size_parse(const char *s, unsigned long most, unsigned long *size)
 }
 
 int
-user_ids(const char *name, uid_t *uid, gid_t *gid)
+user_find_ids(const char *name, uid_t *uid, gid_t *gid)
 {
 	unsigned long n;
 	int known = num_upto(name, 999999999UL, &n, NULL) == 0;

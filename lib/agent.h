@@ -35,15 +35,15 @@ int	pipes_make(int *fd, int n);
 /* Closes the open descriptors of n pipes and keeps errno.  Returns -1. */
 int	pipes_close(const int *fd, int n);
 /* Makes /dev/null the descriptors 0, 1 and 2: 0 or -1. */
-int	fd_null(void);
+int	fd_open_null(void);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
  * at that time (mono) or when it is stopped. */
 int	child_wait(pid_t, double until);
 /* Reads a number of bytes up to most, with k, M or G behind it: 0 or -1. */
 int	size_parse(const char *, unsigned long most, unsigned long *);
-/* Sets the ids of a user, given by name or number: 0; or -1 with errno, which
- * is 0 if there is no such user, and another one if that is not known now. */
-int	user_ids(const char *name, uid_t *, gid_t *);
+/* Sets the ids of a user, given by name or number: 0 or -1.  errno 0 means that
+ * there is no such user; another one, that users cannot be looked up now. */
+int	user_find_ids(const char *name, uid_t *, gid_t *);
 /* As root, becomes this user for good, with the groups of the user, or with gid
  * alone if name is NULL: 0, or -1 with errno. */
 int	user_become(const char *name, uid_t, gid_t);
@@ -55,7 +55,8 @@ void	signal_catch(int sig, void (*handler)(int));
 
 void	fd_close_from(int fd);	/* closes fd and all above, before an exec */
 /* Syncs the directory, so that new names in it are on disk.  DIR_ERROR sets
- * errno; DIR_CANNOT means that the system cannot do so, or this user not. */
+ * errno; DIR_CANNOT means that the system cannot sync a directory, or that this
+ * user may not read it. */
 enum dir_result { DIR_ERROR = -1, DIR_SYNCED, DIR_CANNOT };
 enum dir_result dir_sync(const char *path);
 

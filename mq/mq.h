@@ -466,14 +466,12 @@ struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_job *,
 void	mq_rcpts_free(struct mq_rcpts *);
 
 /* Print lines about a message and a job.  mq_put_tries ends the line of a job
- * with its tries and the reason, and mq_put_wait prints what the job waits
- * for. */
+ * with its tries and the reason, and prints what the job waits for. */
 void	mq_put_message(const struct mq_msg *);
 void	mq_put_job(const struct mq_queue *, const struct mq_job *,
 	    const char *po);
 void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 	    const char *po, const char *reason);
-void	mq_put_wait(const struct mq_job *);
 /* Returns 1 after printing that the listing is empty; 0 if it is not. */
 int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
@@ -542,8 +540,6 @@ enum mq_verb {
 	MQ_LIST,		/* no verb: a listing */
 	MQ_FLUSH, MQ_HOLD, MQ_RELEASE, MQ_DELETE, MQ_BOUNCE, MQ_SHOW, MQ_VERBS
 };
-
-extern const char *const mq_verb_name[];
 
 /* mq_order: a command and its arguments. */
 struct mq_order {

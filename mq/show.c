@@ -68,8 +68,9 @@ put_state(const struct mq_job *j)
 	return i < sizeof(waits) / sizeof(*waits) || *what != '\0';
 }
 
-void
-mq_put_wait(const struct mq_job *j)
+/* Prints what the job waits for. */
+static void
+put_wait(const struct mq_job *j)
 {
 	int next = j->next != MQ_UNKNOWN && (j->next > 0 ||
 	    j->state == MQ_RETRY || j->state == MQ_HOST);
@@ -149,7 +150,7 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 		    ", not tried since the scheduler started" :
 		    ", not tried yet");
 	mq_print("%s\n", mq_reason(reason));
-	mq_put_wait(j);
+	put_wait(j);
 }
 
 /* Prints the first recipient that a DSN is about, and the number of others. */

@@ -22,7 +22,7 @@
 
 /* ---- words ------------------------------------------------------------ */
 
-const char *const mq_verb_name[] = {
+static const char *const verb_name[] = {
 	"", "flush", "hold", "release", "delete", "bounce", "show"
 };
 
@@ -32,7 +32,7 @@ mq_find_verb(const char *s)
 	int v;
 
 	for (v = MQ_FLUSH; v < MQ_VERBS; v++)
-		if (strcmp(s, mq_verb_name[v]) == 0)
+		if (strcmp(s, verb_name[v]) == 0)
 			return (enum mq_verb)v;
 	return MQ_LIST;
 }
@@ -51,7 +51,7 @@ mq_guess_verb(const char *s)
 	int i;
 
 	for (i = MQ_FLUSH; i < MQ_VERBS; i++) {
-		v = mq_verb_name[i];
+		v = verb_name[i];
 		for (head = 0; s[head] != '\0' && s[head] == v[head]; head++)
 			;
 		n = strlen(s) - head;
@@ -291,8 +291,8 @@ send_command(struct mq_ask *a, enum mq_verb verb, const char *what, int many,
 	int rc;
 
 	a->why[0] = '\0';
-	if (mq_ask_command(a, mq_verb_name[verb], what) < 0) {
-		mq_complain("%s: not done%s: %s", mq_verb_name[verb],
+	if (mq_ask_command(a, verb_name[verb], what) < 0) {
+		mq_complain("%s: not done%s: %s", verb_name[verb],
 		    a->denied ? "" :
 		    ", as no scheduler answers", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
@@ -423,7 +423,7 @@ complain_parts(const struct mq_order *o)
 		    "that do not match; name %s to %s %s", o->pick.parts,
 		    o->pick.parts == 1 ? " is" : "s are",
 		    o->pick.parts == 1 ? "it goes" : "they go", them,
-		    mq_verb_name[o->verb], them);
+		    verb_name[o->verb], them);
 }
 
 int
@@ -441,7 +441,7 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 	complain_parts(o);
 	if (sum.msgs > 0)
 		mq_print("dry run, nothing is done: %s would affect %s\n",
-		    mq_verb_name[o->verb],
+		    verb_name[o->verb],
 		    mq_plural((double)sum.msgs, "message"));
 	return rc;
 }

@@ -85,7 +85,7 @@ become_nobody(void *arg)
 	(void)arg;
 	if (geteuid() != 0)
 		return 0;
-	return user_ids("nobody", &uid, &gid) < 0 ? -1 :
+	return user_find_ids("nobody", &uid, &gid) < 0 ? -1 :
 	    user_become("nobody", uid, gid);
 }
 
@@ -102,7 +102,7 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 	if (pid == 0) {
 		signal(SIGTERM, SIG_DFL);	/* the agent's handler would
 						 * not end the child */
-		if (fd_null() < 0)
+		if (fd_open_null() < 0)
 			_exit(X_OSERR);
 		fd_close_from(3);
 		_exit(become_nobody(NULL) == 0 && ask(name, kind) ? 0 :
@@ -368,7 +368,7 @@ set_owner(int fd, long priv)
 	if (geteuid() != 0)
 		return 0;
 	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
-	    user_ids("nobody", &uid, &gid) < 0)
+	    user_find_ids("nobody", &uid, &gid) < 0)
 		return -1;
 	return fchown(fd, uid, (gid_t)0);
 }

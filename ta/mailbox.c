@@ -286,7 +286,7 @@ make_path(struct mail *m)
 static void
 run_as_user(struct mail *m, int (*act)(struct mail *))
 {
-	if (fd_null() < 0)	/* the user gets no pipe of the scheduler */
+	if (fd_open_null() < 0)	/* the user gets no pipe of the scheduler */
 		box_failed(m, "open", "/dev/null", errno);
 	else if (lib_read_only(m->job) < 0)
 		box_failed(m, "open", m->job->name, errno);

@@ -471,7 +471,7 @@ find_mailer(struct mailer *m, char *why, size_t size)
 	if (geteuid() == 0 && !opt.as_root && opt.user == NULL)
 		text_fmt(why, size, "no program is run as root; name a user "
 		    "for it in scheduler.cf, sm -u user, or give sm -0");
-	else if (opt.user != NULL && user_ids(opt.user, &opt.uid,
+	else if (opt.user != NULL && user_find_ids(opt.user, &opt.uid,
 	    &opt.gid) < 0)
 		text_fmt(why, size, errno != 0 ? "the user %s, who is to run "
 		    "the program, cannot be looked up now" : "there is no user "

@@ -706,7 +706,7 @@ usage_error(const char *what, const char *why)
 static void
 set_talker_user(const char *name)
 {
-	if (user_ids(name, &halves.uid, &halves.gid) == 0)
+	if (user_find_ids(name, &halves.uid, &halves.gid) == 0)
 		return;
 	if (errno == 0)
 		usage_error("-u: no user", name);
