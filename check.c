@@ -283,8 +283,8 @@ check_route(struct config *c, char *line)
 		    "for smtp -R; write a name in the place of -\n", line);
 }
 
-/* Checks the addresses of submit's table, if it exists.  submit -bn prints
- * them. */
+/* Checks the addresses of submit's table, if the table exists.  submit -bn
+ * prints these addresses. */
 static void
 check_routes(struct config *c)
 {
@@ -439,7 +439,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 		if (i == f->v.retries.n)
 			fprintf(out, "\n# then from a random place in the list "
 			    "on, for example after\n#");
-		/* no random place here */
+		/* retry_next_wait would set a random index */
 		retry_index = i % f->v.retries.n;
 		sum += retry_next_wait(&f->v, &retry_index, 0, 0);
 		fprintf(out, " %s", format_span(sum));

@@ -38,8 +38,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* limit of channels in core up to which records
-				 * add new ones; finding one is O(channels) */
+#define CHANNELS_MOST	100	/* channels in core; beyond this number records
+				 * add no channel, as each costs time */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define OTHERS_ROUNDS	3	/* rounds that a destination is dead by the
@@ -51,8 +51,8 @@ static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
 	unsigned errors, last_errors;	/* of this round and of the last one */
-	unsigned most;		/* limit of destinations in core up to which the
-				 * files of other hosts add new ones */
+	unsigned most;		/* destinations in core; beyond this number the
+				 * files of other hosts add no destination */
 } db;
 
 /* record: a line of a file, with times that count from now. */

@@ -63,7 +63,7 @@
 #include "scheduler.h"
 #include <signal.h>
 
-#define WRITE_TIMEOUT	60	/* seconds of one write, until the dump ends */
+#define WRITE_TIMEOUT	60	/* seconds; the dump ends in a longer write */
 #define BUSY_TIMEOUT	2	/* the same while no further dump may start */
 #define FULL		8000	/* bytes after which the text is written out;
 				 * a line has less than 11 000 */
@@ -122,7 +122,7 @@ emit(const char *f, ...)
 }
 
 /* Returns the text with '?' for control bytes, valid until the next call.  With
- * keep_cr, a '\r' stays: it parts the lines of an agent's text. */
+ * keep_cr, a '\r' stays, which separates the lines of an agent's text. */
 static const char *
 clean_text(const char *s, int keep_cr)
 {
@@ -221,7 +221,7 @@ get_wait(const struct vertex *v, struct wait *w)
 	} else if (why == WHY_NO_AGENT) {
 		cause = t->ring->trouble;
 	} else if (why == WHY_HOST && t->box != 0) {
-		w->state = "retry";	/* its host is "-", and not dead */
+		w->state = "retry";	/* "-" is no host that can be dead */
 	} else if (why == WHY_NONE) {
 		cause = find_limit(v);
 		if (cause != NULL)

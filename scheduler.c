@@ -428,8 +428,8 @@ open_log(const struct config *c)
 	return rc;
 }
 
-#define SYSLOG_LEAST	60	/* seconds that scheduler-syslog has to run for
-				 * a restart as soon as it ends */
+#define SYSLOG_LEAST	60	/* seconds; a scheduler-syslog that ends sooner
+				 * waits for a reload */
 
 static struct {
 	long	pid;		/* of scheduler-syslog; 0: it does not run */

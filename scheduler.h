@@ -104,7 +104,7 @@ struct clause {
 	unsigned char is_keyword;	/* 1: the pattern is also a keyword */
 	unsigned char filled;	/* 1: the clause has keywords; an empty clause
 				 * gets the values of the next filled one */
-	struct setting v;	/* its values */
+	struct setting v;	/* the values */
 };
 
 /*
@@ -171,8 +171,8 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* offset of the line in the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char counted;	/* 1: its deferral by this run was counted */
-	const char *why;	/* reason of its last deferral, or NULL */
+	unsigned char counted;	/* 1: the deferral by this run was counted */
+	const char *why;	/* reason of the last deferral, or NULL */
 };
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
@@ -224,7 +224,7 @@ struct vertex {
 	struct vertex *next, *prev;	/* neighbours on its list; DONE: next
 				 * on the sweep's list */
 	struct vertex *other, *before;	/* neighbours in its message */
-	struct ta *ta;		/* FED: its agent */
+	struct ta *ta;		/* FED: the agent */
 	struct rcpt *r;		/* its nr recipients; &one for up to one */
 	struct rcpt one;
 	unsigned nr : 28;
@@ -236,7 +236,7 @@ struct vertex {
 	int	wakeup;		/* mono; WAIT: the next try; FED: the latest
 				 * retryat of this run, or 0; HELD for its
 				 * tags: the next try, or 0 if it was READY */
-	int	tried;		/* mono; end of its last run, if tries > 0 */
+	int	tried;		/* mono; end of the last run, if tries > 0 */
 	unsigned tries : 13;	/* runs after which recipients were left, at
 				 * most TRIES_MOST */
 	unsigned retry_index : 7;	/* in the retry list */
@@ -248,7 +248,7 @@ struct vertex {
 				 * is on disk.  FED: carried out after the
 				 * report; HELD: in a later pass */
 	unsigned host : 3;	/* HOST_ bits of this run */
-	unsigned offered : 1;	/* READY: it is on the list of its job */
+	unsigned offered : 1;	/* READY: 1: on the list of the job */
 	unsigned portion : 1;	/* other vertices have recipients of the message
 				 * at this host, or had some */
 };
@@ -284,13 +284,13 @@ struct message {
 	int	born;		/* mono; arrival by the message file's mtime */
 	int	queued;		/* mono; control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
-	int	since;		/* mono; when it was last loaded */
+	int	since;		/* mono; the last loading */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned ndsn : 2;	/* vertices of left on the channel dsn */
-	unsigned was_forgotten : 1;	/* it was in core before */
+	unsigned was_forgotten : 1;	/* 1: the message was in core before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned wants_delay : 1;	/* a NOTIFY list has DELAY */
 	/* for DSNs */
@@ -299,7 +299,7 @@ struct message {
 	unsigned dsn_newer : 1;	/* a recipient was done after the agent dsn
 				 * last got the message */
 	unsigned verbose : 1;	/* the control file has a v line */
-	unsigned to_sweep : 1;	/* it is on the sweep's list */
+	unsigned to_sweep : 1;	/* 1: on the sweep's list */
 	unsigned is_complete : 1;	/* all recipients are done; a line
 				 * "complete" was logged, or is not due */
 	unsigned end : 3;	/* enum msg_end */
@@ -318,8 +318,8 @@ struct message {
  * 10.  Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
  */
 struct stub {
-	struct hlink link;	/* by the number of its name */
-	struct timer due;	/* in q.due_stubs: when its file is read; or in
+	struct hlink link;	/* by the number of the name */
+	struct timer due;	/* in q.due_stubs: when the file is read; or in
 				 * ready of a channel */
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
@@ -364,42 +364,42 @@ struct thread {
 	struct thread *next, *prev;	/* of q.all, or of q.unused */
 	struct chan *chan;
 	struct ring *ring;	/* NULL: unused */
-	const struct feedback *fb;	/* its limits, part of ring->conf */
-	/* its state by reports */
+	const struct feedback *fb;	/* limits, part of ring->conf */
+	/* the state by reports */
 	long	window;		/* agents at one time; 0: dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
 	double	failure;	/* 0 to 1; below 0 the window shrinks */
 	double	cohorts;	/* failed cohorts since the last good report */
-	double	until;		/* mono; DEAD: end of its dead time; else 0 */
+	double	until;		/* mono; DEAD: end of the dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
 	double	used;		/* mono; last report, start or mail */
 	double	good, bad;	/* mono; last good, last bad report; -NEVER */
 	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
-	unsigned long died;	/* q.events when it last died */
+	unsigned long died;	/* q.events at the last death */
 	unsigned short retry_index;	/* in the retry list, for dead times */
-	unsigned short tries;	/* times that it died in a row */
+	unsigned short tries;	/* deaths in a row */
 	unsigned char by_other;	/* 1: dead by the file of another host */
-	/* its vertices and agents */
-	struct timer turn;	/* in ready of its ring */
-	struct timer due;	/* end of its dead time, or the first try of a
-				 * vertex in WAIT; unused: when it is
+	/* vertices and agents */
+	struct timer turn;	/* in ready of the ring */
+	struct timer due;	/* end of the dead time, or the first try of a
+				 * vertex in WAIT; unused: when the thread is
 				 * forgotten */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;	/* vertices READY, and in WAIT */
-	struct ta *idle;	/* idle agents that served it, newest first */
-	struct ta *busy;	/* agents working on it, newest first */
-	int	run;		/* mono; beginning of its last run */
-	unsigned nta;		/* agents working on it */
+	struct ta *idle;	/* idle agents of the thread, newest first */
+	struct ta *busy;	/* working agents of the thread, newest first */
+	int	run;		/* mono; beginning of the last run */
+	unsigned nta;		/* working agents */
 	unsigned nstart;	/* agents of nta before their first #hungry */
-	unsigned nref;		/* agents that point to it */
+	unsigned nref;		/* agents with this thread */
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned nheld;		/* vertices HELD */
 	unsigned noffer;	/* READY vertices on the lists of their jobs */
-	const char *held;	/* the hold on its address, or NULL */
+	const char *held;	/* the hold on the address, or NULL */
 	unsigned fresh;		/* vertices READY since ready was sorted */
 	/* of intake.c */
-	unsigned last_file;	/* number of the last file with mail for it */
+	unsigned last_file;	/* number of the last file with mail here */
 	struct vertex *vertex;	/* vertex that the mail of that file is in */
 	double	soonest;	/* mono; earliest time for a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
@@ -408,7 +408,7 @@ struct thread {
 	unsigned char can_take_agent;	/* 1: for READY vertices, if any */
 	unsigned char triggered;	/* queueonly: 1: a T line or a flush
 					 * lets its vertices go */
-	unsigned char listed;	/* 1: it is on the sweep's list */
+	unsigned char listed;	/* 1: on the sweep's list */
 	unsigned char delayed;	/* 1: a vertex in WAIT was due, but for its
 				 * run */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
@@ -440,7 +440,7 @@ struct ring {
 	struct ring *next;	/* all rings */
 	struct conf *conf;
 	struct chan *chan;
-	struct heap ready;	/* threads that may take an agent, by turn */
+	struct heap ready;	/* threads with a turn, by turn */
 	double	turn;		/* number of the last turn; a thread gets the
 				 * next one */
 	struct heap jobs;	/* jobs with offers, by key */
@@ -455,8 +455,8 @@ struct ring {
 	struct slots slots;
 	unsigned nthreads;
 	double	dead;		/* mono; earliest time for a new agent */
-	unsigned long started;	/* number of its last start among all starts */
-	enum limit pending;	/* the limit that stops its next agent */
+	unsigned long started;	/* number of the last start among all starts */
+	enum limit pending;	/* the limit that stops the next agent */
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
@@ -557,34 +557,34 @@ enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
 struct ta {
 	struct ta *next, *prev;		/* of all agents */
-	struct ta *rnext, *rprev;	/* IDLE: of its ring */
-	struct ta *tnext, *tprev;	/* of its thread, busy or idle */
+	struct ta *rnext, *rprev;	/* IDLE: of the ring */
+	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
-	struct thread *thread;	/* that it serves, or served last */
+	struct thread *thread;	/* that the agent serves, or served last */
 	struct list jobs;	/* oldest first; STARTING: not yet sent */
-	double	due;		/* mono; end of its timeout or idle time */
+	double	due;		/* mono; end of the timeout or idle time */
 	int	pid;
 	int	in, out;	/* descriptors from and to the agent, one
 				 * socket or two pipes; -1: closed */
 	enum ta_state state;
 	unsigned skip;		/* #idle lines that no #hungry has answered */
-	unsigned stretch;	/* jobs fed since it came to its thread */
-	unsigned long njobs;	/* jobs fed since its start */
+	unsigned stretch;	/* jobs of this thread, fed in a row */
+	unsigned long njobs;	/* jobs fed since the start */
 	unsigned noise;		/* lines outside the protocol, and reports
 				 * on no job of its own */
-	unsigned char working;	/* 1: thread->nta counts it */
-	unsigned char reaped;	/* 1: its process has ended */
-	unsigned char started;	/* 1: it has sent #hungry; 0: thread->nstart
-				 * may count it */
-	unsigned char idle_sent;	/* IDLE: it was sent #idle */
-	unsigned char ending;	/* 1: nending counts it */
+	unsigned char working;	/* 1: counted by thread->nta */
+	unsigned char reaped;	/* 1: the process has ended */
+	unsigned char started;	/* 1: has sent #hungry; 0: thread->nstart
+				 * may count the agent */
+	unsigned char idle_sent;	/* IDLE: 1: was sent #idle */
+	unsigned char ending;	/* 1: counted by nending */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
-	unsigned char overlong;	/* 1: the rest of its line is ignored */
+	unsigned char overlong;	/* 1: the rest of the line is ignored */
 	unsigned char portions;	/* 1: its job lines may name recipients; before
 				 * its first #hungry a guess */
-	double	born;		/* mono; its start */
-	double	heard;		/* mono; its last sign of life */
-	double	fed;		/* mono; when it was last sent a job; -1:
+	double	born;		/* mono; the start */
+	double	heard;		/* mono; the last sign of life */
+	double	fed;		/* mono; when a job was last sent; -1:
 				 * never */
 	char	*part;		/* npart bytes of a line not yet ended */
 	size_t	npart;
@@ -595,7 +595,7 @@ struct ta {
 	char	step[100];	/* the last #step on its oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
-	int	repeated;	/* 1: its last report was a repeated deferral */
+	int	repeated;	/* 1: the last report was a repeated deferral */
 	char	relay[100];	/* the other host, by the reports on its oldest
 				 * job; or "" */
 };

@@ -489,7 +489,7 @@ start_dump(int place, int fd)
 		log_level = -1;	/* no line: the log belongs to the parent */
 		for (i = 1; i < SIGNALS; i++)
 			signal(i, SIG_DFL);
-		for (i = 3; i < FD_SETSIZE; i++)	/* there are no more */
+		for (i = 3; i < FD_SETSIZE; i++)	/* all descriptors */
 			if (i != fd)
 				close(i);
 		fcntl(fd, F_SETFL, 0);	/* blocking: the child may wait */
@@ -635,8 +635,8 @@ open_answer_pipe(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
-/* Removes a pipe that a crash left, which has no reader: 0; or -1 with errno if
- * the path cannot be used. */
+/* Removes a pipe without a reader, which is left of a crash: 0; or -1 with
+ * errno if the path cannot be used. */
 static int
 remove_stale_pipe(const char *path)
 {
