@@ -35,7 +35,7 @@ static struct {
 	enum listing listing;
 	int	dests;		/* option -D, as a list or as JSON */
 	int	verbose;
-	char	*filter;	/* or NULL */
+	char	*filter;	/* pattern of option -f, or NULL */
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;

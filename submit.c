@@ -545,7 +545,7 @@ static int
 set_author(struct mail *m)
 {
 	if (opt.from != NULL)
-		m->author.full[0] = '\0';	/* that may be somebody else */
+		m->author.full[0] = '\0';	/* -f may name somebody else */
 	if (opt.full != NULL)
 		text_fmt(m->author.full, sizeof(m->author.full), "%s",
 		    opt.full);
@@ -725,7 +725,7 @@ reset_signals(void)
 
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);	/* else no child leaves a status */
+	signal(SIGCHLD, SIG_DFL);	/* ignored, no child has a status */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

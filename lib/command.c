@@ -292,7 +292,7 @@ become_program(struct command *c, const int theirs[2])
 	/* we or our parent may catch or ignore some */
 	for (sig = 1; sig < SIGNALS; sig++)
 		signal(sig, SIG_DFL);
-	setpgid(0, 0);		/* so that ^C at a terminal does not end it */
+	setpgid(0, 0);		/* ^C at a terminal does not end the agent */
 	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
 	    dup2(theirs[1], 2) < 0)
 		_exit(X_OSERR);

@@ -10,7 +10,7 @@
 /* How a command names the host; an agent with the host in its command cannot be
  * given jobs for another host. */
 enum cmd_bound {
-	CMD_FREE,		/* not at all */
+	CMD_FREE,		/* no part of the command names the host */
 	CMD_IN_WORD,		/* inside a word */
 	CMD_AS_WORD		/* as the word $host: no job names the host */
 };

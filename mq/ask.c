@@ -218,7 +218,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	*why = NULL;
 	if (lstat(path, &st) < 0)
 		return -1;
-	errno = EINVAL;		/* not EACCES, for a->denied */
+	errno = EINVAL;		/* an earlier EACCES would set a->denied */
 	if (!S_ISFIFO(st.st_mode)) {
 		*why = "it is no pipe";
 		return -1;

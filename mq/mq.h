@@ -165,10 +165,10 @@ struct mq_queue {
 	double	stored;		/* messages, by the scheduler's report */
 	/* each age is that of the oldest message, in seconds */
 	int	evicted;	/* messages that are on disk alone */
-	int	evicted_age;	/* or MQ_UNKNOWN */
+	int	evicted_age;	/* MQ_UNKNOWN: not known */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* double bounces in postman/ */
-	int	aside_age;	/* or MQ_UNKNOWN */
+	int	aside_age;	/* MQ_UNKNOWN: not known */
 	int	router;		/* messages in the directories of
 				 * office_read_routers(); MQ_UNKNOWN */
 	int	router_age;

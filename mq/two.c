@@ -370,7 +370,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = line != NULL ? read_report(&t) : read_queue(&t);
-	fd_write(in->fd, "QUIT\n", 5);	/* or it sees the connection end */
+	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);
 	return rc;

@@ -156,13 +156,13 @@ note_special(struct lex *x, struct element *e)
 			e->why = "a > without a <";
 		break;
 	case '@':
-		e->at |= *e->start != '@';	/* else it is a route */
+		e->at |= *e->start != '@';	/* no route begins there */
 		break;
 	case ':':
 		if (e->angle > 0)
 			break;
 		e->colon |= e->at;
-		e->spec = x->p;		/* that was the name of a group */
+		e->spec = x->p;		/* before it is the name of a group */
 		break;
 	}
 }

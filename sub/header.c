@@ -227,7 +227,7 @@ head_read(struct header *h, struct input *in)
 	size_t i;
 	int c;
 
-	why = add_byte(h, '\0');	/* so that there is always a string */
+	why = add_byte(h, '\0');	/* h->s is always a string */
 	h->n = 0;
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;

@@ -20,7 +20,7 @@
 #ifdef NO_SETEUID
 #define CAN_SERVE 0
 #define setegid setgid
-#define seteuid setuid		/* not called, as CAN_SERVE is 0 */
+#define seteuid setuid		/* is never called, as CAN_SERVE is 0 */
 #else
 #define CAN_SERVE 1
 #endif

@@ -92,7 +92,7 @@ struct route {
 	struct route *next;
 	char	**patterns;	/* each with a '/' behind it, see below */
 	char	*channel;	/* NULL: refuse */
-	char	*host;		/* or the text of a refusal */
+	char	*host;		/* host; with channel NULL, text of a refusal */
 	enum user user;
 	unsigned long line;	/* of the table */
 	char	**from;		/* only for these senders, NULL: for all */

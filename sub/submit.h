@@ -166,9 +166,10 @@ const char *route_members(struct route *, unsigned long turn);
 
 enum dots {
 	DOTS_TEXT,		/* the end of the file ends the message */
-	DOTS_END,		/* so does a line with only a '.' */
-	DOTS_SMTP		/* only such a line does; other lines lose a '.'
-				 * at their beginning */
+	DOTS_END,		/* the end of the file ends the message, and a
+				 * line with only a '.' */
+	DOTS_SMTP		/* a line with only a '.' ends the message;
+				 * other lines lose a '.' at their beginning */
 };
 
 enum eol {
