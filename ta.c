@@ -715,7 +715,7 @@ send_first(struct ta *ta)
 static void
 handle_hungry(struct ta *ta, const char *words)
 {
-	if (!ta->started) {
+	if (ta->state == TA_STARTING) {
 		ta->portions = ta->ring->portions =
 		    strcmp(words, " offsets") == 0;
 		th_agent_started(ta);

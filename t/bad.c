@@ -7,6 +7,7 @@
  * is one of
  *
  *	silent		takes everything and says nothing
+ *	late		says #hungry when it is ended, and not before
  *	mute		says #hungry once, and then nothing
  *	talker		says #hungry without end, with or without a job
  *	flood		writes lines outside the protocol as fast as it can
@@ -213,6 +214,13 @@ misreport(const char *how, unsigned long num, long off)
 	say("\n#hungry\n");
 }
 
+static void
+greet(int sig)
+{
+	fd_write(1, "#hungry\n", 8);
+	_exit(sig == SIGTERM ? 0 : 1);
+}
+
 /* Those that do one thing and nothing else. */
 static void
 be(const char *how)
@@ -220,6 +228,10 @@ be(const char *how)
 	if (strcmp(how, "silent") == 0)
 		while (getchar() != EOF)
 			;
+	if (strcmp(how, "late") == 0) {
+		signal(SIGTERM, greet);
+		stay();
+	}
 	if (strcmp(how, "talker") == 0)
 		for (;;)
 			say("#hungry\n");

@@ -9,7 +9,7 @@
 B=$top/t/bad
 A=$top/t/agent
 po=$tmp/po
-hows='silent mute talker flood flood-in half megabyte ids numbers binary zeros
+hows='silent late mute talker flood flood-in half megabyte ids numbers binary zeros
 forger family family-deaf parent close-in close-out shut-in shut-out
 die-start die-hungry die-job die-half die-report die-idle'
 [ -z "$BAD" ] || hows="$hows deaf stop"

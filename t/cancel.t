@@ -100,7 +100,7 @@ try() {		# signal first
 	like "$1: mailq shows the delete" "$(shown 'to be deleted')" \
 	    'agent pid [0-9]+ has it: to be deleted'
 	like "$1: mailq shows the bounce" "$("$top/mailq" -j)" \
-	    "\"message\":\"$b\".*\"state\":\"run\",\"what\":\"to be bounced\""
+	    "\"message\":\"$b\".*\"state\":\"run\",\"what\":\"to be bounced[;\"]"
 	stop $1
 	like "$1: mailq without a scheduler shows the delete" \
 	    "$(shown '^		to be deleted')" 'to be deleted'

@@ -88,10 +88,13 @@ report() {	# message
 # The fields of the recipients in it.
 fields() {	# message
 	report "$1"
-	sed -n 's/^Final-Recipient: rfc822; *//p
+	# long lines in one piece
+	awk '{ printf "%s%s", sub(/^[ \t]+/, " ") ? "" : "\n", $0 }
+	    END { print "" }' "$tmp/report" |
+	    sed -n 's/^Final-Recipient: rfc822; *//p
 	    s/^Final-Recipient: x-local; *//p
 	    s/^Diagnostic-Code: */= /p
-	    s/^Last-Attempt-Date: .*/dated/p' "$tmp/report" | tr '\n' '@'
+	    s/^Last-Attempt-Date: .*/dated/p' | tr '\n' '@'
 }
 # Times of diagnostic lines that are kept with the message, in file order.
 stamps() {	# message
