@@ -377,6 +377,9 @@ END
 	    wait_log 'deleted msg=351-1'
 	ok 'a disk that cannot be synced: no file is left' \
 	    wait_for 30 outside 351-1
+	# strace ends with the scheduler, but not the scheduler with strace
+	kill "$(sed -n 1p "$po/.pid.scheduler")"
+	wait_for 30 gone "$sched_pid"
 	sched_stop
 else
 	for i in 'a command counts' 'the log says so' 'the mail is deleted' \
