@@ -820,7 +820,7 @@ begin_clause(const char *name)
 	rd.clauses++;
 	why = keyword && strchr(word, '=') != NULL ? "is a keyword "
 	    "and must not stand in the first column" :
-	    pat_read(word, &c->patterns);
+	    pat_expand(word, &c->patterns);
 	if (why != NULL)
 		report_error("%s", why);
 	else if (keyword)	/* a channel of that name is rare */

@@ -50,7 +50,7 @@ new_hold(int address, const char *text)
 	if (h == NULL)
 		return NULL;
 	strcpy(h->text, text);
-	if (address && pat_read(text, &h->patterns) != NULL) {
+	if (address && pat_expand(text, &h->patterns) != NULL) {
 		free(h);
 		return NULL;
 	}

@@ -48,7 +48,7 @@ static struct {
 				 * NULL */
 } want;
 
-/* WATCH: the screen before. */
+/* WATCH: the queue of the last screen, and its time. */
 static struct {
 	struct mq_queue queue;
 	double	at;		/* mono */
@@ -236,8 +236,11 @@ run_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
 	    mq_order_send(&want.order, a, queue, view);
 }
 
+/* Shows the queue, or runs the command on its messages.  Returns an exit code.
+ */
 static int
-show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
+run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
+    int scheduler)
 {
 	struct mq_view view;
 	int bad, rc = 0;
@@ -276,8 +279,8 @@ keep_or_free(struct mq_queue *queue)
 }
 
 /* Shows the spool, as no scheduler answers, unless one was named or its answer
- * is necessary.  Returns an exit code, not 0 also if a scheduler took a request
- * and sent nothing. */
+ * is necessary.  Returns an exit code, which is not 0 if a scheduler took a
+ * request and sent nothing. */
 static int
 show_spool(struct mq_ask *a)
 {
@@ -315,7 +318,7 @@ show_spool(struct mq_ask *a)
 		mq_print(spool, a->why, want.postoffice);
 		putchar('\n');
 	}
-	rc = show(&queue, want.postoffice, a, 0);
+	rc = run_on_queue(&queue, want.postoffice, a, 0);
 	keep_or_free(&queue);
 	return rc == 0 && a->silent ? X_UNAVAILABLE : rc;
 }
@@ -377,7 +380,7 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	if (queue->facts && po != NULL &&
 	    (mq_read_around(queue, po, 0) < 0 || mq_read_strays(queue, po) < 0))
 		return X_UNAVAILABLE;
-	return show(queue, po, a, 1);
+	return run_on_queue(queue, po, a, 1);
 }
 
 /* Reads the answer of the scheduler, and gives a password if it wants one: 0,
@@ -601,7 +604,7 @@ run_show(struct mq_ask *a, int argc, char **argv)
 
 /* Parses the filters of a listing and its host: 0, or an exit code. */
 static int
-parse_words(struct mq_ask *a, int argc, char **argv)
+parse_listing(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
 	int rc = parse_what(o, argc, argv);
@@ -639,7 +642,7 @@ run_words(struct mq_ask *a, int argc, char **argv)
 	if (verb != MQ_LIST)
 		return verb == MQ_SHOW ? run_show(a, argc, argv) :
 		    run_command(a, argc, argv);
-	if (parse_words(a, argc, argv) != 0)
+	if (parse_listing(a, argc, argv) != 0)
 		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
 		return usage("-q asks by a pipe, a host and -p by TCP");
@@ -649,7 +652,7 @@ run_words(struct mq_ask *a, int argc, char **argv)
 		    "host and no -p");
 #endif
 	why = want.filter == NULL ? NULL :
-	    pat_read(want.filter, &want.patterns);
+	    pat_expand(want.filter, &want.patterns);
 	if (why != NULL)
 		return usage("-f %.200s: %s", want.filter, why);
 	return want.listing == WATCH ? watch(a) : ask_and_show(a);

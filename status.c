@@ -206,7 +206,7 @@ request_forgotten(struct operation *op, enum ask what)
 {
 	char **patterns = NULL;
 
-	if (op->patterns != NULL && pat_read(op->what, &patterns) != NULL)
+	if (op->patterns != NULL && pat_expand(op->what, &patterns) != NULL)
 		op->nfiles = -1;
 	else
 		op->nfiles = in_add_request(what, patterns);
@@ -414,7 +414,7 @@ parse_target(struct operation *op)
 	if (strchr(op->what, '/') == NULL)
 		why = "it is neither the name of a message nor channel/host";
 	else
-		why = pat_read(op->what, &op->patterns);
+		why = pat_expand(op->what, &op->patterns);
 	if (why != NULL)
 		text_add(op->answer, "no %s: %s", op->what, why);
 	return why != NULL ? -1 : 0;

@@ -44,7 +44,7 @@ static struct {
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
 	long	every;		/* seconds between runs, RUN_ONCE, TIDY_ONLY */
-	char	mode;		/* of -b */
+	char	mode;		/* letter of -b */
 } opt;
 
 /* The file in public/ that is removed if a signal ends us; "": none. */
@@ -274,8 +274,8 @@ catch_signals(void)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Reads the rest, so that the writer gets our status and no closed pipe, and
- * returns the code. */
+/* Reads the rest of the message, so that its writer gets our status and no
+ * closed pipe, and returns the code. */
 static int
 refuse(struct input *in, int code)
 {
@@ -472,7 +472,7 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 }
 
 /* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
- * code.  Signals are blocked then. */
+ * code.  Signals are blocked afterwards. */
 static int
 deliver(struct mail *m, struct input *in, int direct, char *name)
 {
@@ -665,7 +665,7 @@ show_route(const struct routes *routes, const char *list)
 }
 
 static int
-verify(char **rcpts)
+verify_addresses(char **rcpts)
 {
 	struct routes routes;
 	int code, bad, loaded;
@@ -737,7 +737,7 @@ reset_signals(void)
 
 /* Sets the locations and gives up privileges: 0 or -1. */
 static int
-set_places(void)
+set_locations(void)
 {
 	static char *nothing[1];
 	const char *s;
@@ -778,7 +778,7 @@ main(int argc, char **argv)
 	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
 	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
 	code = parse_options(argc, argv, &next);
-	if (set_places() < 0) {
+	if (set_locations() < 0) {
 		say("cannot give up the privileges of a set-id bit: %s",
 		    strerror(errno));
 		return X_NOPERM;
@@ -809,5 +809,6 @@ main(int argc, char **argv)
 		return check_table();
 	if (opt.mode == 's' || opt.mode == 'S')
 		return serve_smtp();
-	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);
+	return opt.mode == 'v' ? verify_addresses(argv + next) :
+	    submit(argv + next);
 }

@@ -12,22 +12,24 @@
 #define unveil(path, rights) ((void)(path))
 #endif
 
-/* Writes the six bytes of a lock for a process number; ctlfile.c reads them. */
+/* Writes a process number as the six bytes of a lock, which ctlfile.c reads. */
 void	lock_print(char field[7], long pid);
-/* Sets our fcntl lock on the control file of a job; ctlfile.c asks for it.
+/* Sets our fcntl lock on the control file of a job; ctlfile.c tests for it.
  * Closing any descriptor of the file ends the lock.  0, or -1 with errno:
  * another process has the lock, or there are no locks. */
 int	lock_set(int fd);
-/* Locks byte CONTROL_MAX itself, the guard of agents that take recipients,
- * without waiting; with on 0 unlocks that byte.  0, or -1 with errno. */
+/* Locks byte CONTROL_MAX itself, the guard that an agent has while it locks
+ * recipients, without waiting; with on 0 unlocks that byte.  0, or -1 with
+ * errno. */
 int	lock_guard(int fd, int on);
 
-/* Makes room for one more behind n elements of the array *v: 0, or -1 without
- * memory. */
+/* Makes room for one element behind the first n of the array *v, which has
+ * memory for *room elements: 0, or -1 without memory. */
 int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 
-/* Waits until fd can be read (written), or only for the time if fd is -1; for
- * so many seconds at most: 1, 0 at the end of the time, or -1 with errno. */
+/* Waits at most that many seconds until fd can be read, or with writing until
+ * it can be written; with fd -1 only waits.  Returns 1, 0 at the end of the
+ * time, or -1 with errno. */
 int	fd_wait(int fd, int writing, double seconds);
 /* Makes n pipes with descriptors above 2, which an exec closes: 0, or -1 with
  * errno. */
@@ -37,12 +39,12 @@ int	pipes_close(const int *fd, int n);
 /* Makes /dev/null the descriptors 0, 1 and 2: 0 or -1. */
 int	fd_open_null(void);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
- * at that time (mono) or when it is stopped. */
+ * at the time until (mono), or when it is stopped. */
 int	child_wait(pid_t, double until);
-/* Reads a number of bytes up to most, with k, M or G behind it: 0 or -1. */
+/* Reads a number of bytes up to most, such as 500, 64k, 1M or 2G: 0 or -1. */
 int	size_parse(const char *, unsigned long most, unsigned long *);
 /* Sets the ids of a user, given by name or number: 0 or -1.  errno 0 means that
- * there is no such user; another one, that users cannot be looked up now. */
+ * there is no such user; another errno, that users cannot be looked up now. */
 int	user_find_ids(const char *name, uid_t *, gid_t *);
 /* As root, becomes this user for good, with the groups of the user, or with gid
  * alone if name is NULL: 0, or -1 with errno. */

@@ -36,7 +36,7 @@
 
 #define NAME	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS	"0123456789"
-#define SIGNALS	32	/* those with names, on any system */
+#define SIGNALS	32	/* above all signals with names, on any system */
 
 /* splitting: a command while it is split into words. */
 struct splitting {
@@ -47,8 +47,8 @@ struct splitting {
 	struct text out;
 	char	*word;		/* the beginning of the current word */
 	const char *why;	/* why the command cannot be run, or NULL */
-	int	given;		/* the word depends on the address */
-	int	led;		/* the word begins with a part of the address */
+	int	uses_address;	/* the word depends on the address */
+	int	from_address;	/* the word begins with a part of the address */
 	size_t	host_end;	/* out.len behind the value of a $host that the
 				 * word begins with; 0: no such $host */
 };
@@ -81,8 +81,8 @@ add_value(struct splitting *p)
 	p->s = end + braces;
 	if (host || channel) {
 		value = host ? p->host : p->channel;
-		p->led |= first;
-		p->given = 1;
+		p->from_address |= first;
+		p->uses_address = 1;
 	} else if (p->var != NULL) {
 		value = p->var(name);
 	}
@@ -103,7 +103,7 @@ split_word(struct splitting *p)
 	int quote = 0, c;
 
 	p->word = p->out.s + p->out.len;
-	p->given = p->led = 0;
+	p->uses_address = p->from_address = 0;
 	p->host_end = 0;
 	while (p->why == NULL && (c = *p->s) != '\0' &&
 	    (quote != 0 || !isspace((unsigned char)c))) {
@@ -141,10 +141,10 @@ add_word(struct splitting *p)
 		p->why = "has too many words";
 	else if (env)
 		c->env[c->nenv++] = p->word;
-	else if (p->led && p->word[0] == '-' && p->word[1] != '\0')
+	else if (p->from_address && p->word[0] == '-' && p->word[1] != '\0')
 		p->why = "is not run: the channel or host begins with - and "
 		    "could be taken for an option";
-	else if (c->nargv == 0 && p->given)
+	else if (c->nargv == 0 && p->uses_address)
 		p->why = "would run a program that depends on the address";
 	else if (c->nargv == 0 && *p->word == '\0')
 		p->why = "begins with an empty word";
@@ -289,7 +289,7 @@ become_program(struct command *c, const int theirs[2])
 	char line[1000];
 	int sig;
 
-	/* we or our parent may catch or ignore some */
+	/* we or our parent may catch or ignore signals */
 	for (sig = 1; sig < SIGNALS; sig++)
 		signal(sig, SIG_DFL);
 	setpgid(0, 0);		/* ^C at a terminal does not end the agent */

@@ -11,8 +11,8 @@
  * given jobs for another host. */
 enum cmd_bound {
 	CMD_FREE,		/* no part of the command names the host */
-	CMD_IN_WORD,		/* inside a word */
-	CMD_AS_WORD		/* as the word $host: no job names the host */
+	CMD_IN_WORD,		/* a part of a word names the host */
+	CMD_AS_WORD		/* the word $host; jobs then name no host */
 };
 
 #define CMD_WORDS	40
@@ -47,7 +47,7 @@ int	cmd_set_env(struct command *, const char *name, const char *value);
  * descriptors 0, 1 and 2 are one end of a socket or of two pipes.  Returns its
  * process number, or -1 with errno.  We read from ours[0] and write to ours[1];
  * neither blocks.  If the agent cannot run, a line to ours[0] says why, after
- * "# ".  cmd_close closes our ends; -1 stands for a closed one. */
+ * "# ".  cmd_close closes our ends; the descriptor -1 is closed already. */
 long	cmd_start(struct command *, int ours[2]);
 void	cmd_close(int in, int out);
 #ifdef NO_SOCKETPAIR

@@ -77,7 +77,7 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define N_LINES	6	/* lines behind a recipient that may be its N line */
+#define N_LINES	6	/* lines behind a recipient, perhaps with its N line */
 
 const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 
@@ -182,7 +182,7 @@ word_end(const char *p)
 
 	for (;; p++) {
 		while (*p > ')' && *p != '\\')
-			p++;	/* most bytes */
+			p++;	/* passes over most bytes */
 		if (*p == '\0')
 			break;
 		if (*p == '\\' && p[1] != '\0')
@@ -530,7 +530,7 @@ scan_line(struct ctl *c)
 	}
 }
 
-/* Checks that need the whole file. */
+/* Makes the checks that need the whole file. */
 static void
 scan_end(struct ctl *c)
 {
@@ -785,7 +785,8 @@ ctl_close_kept(void)
 	block.from = block.hdr = 0;
 }
 
-/* Makes this the file that is kept open.  Returns its descriptor, or -1. */
+/* Opens the file, unless it is the one that is kept open, and keeps it open.
+ * Returns its descriptor, or -1. */
 static int
 open_kept(const char *name)
 {

@@ -45,7 +45,7 @@ extern const char *const ctl_cancels[];	/* their words in the file */
  */
 struct ctl {
 	const char *why;	/* why the file cannot be used, or NULL */
-	int	later;		/* seconds until why may be over; 0: never */
+	int	later;		/* seconds until a new try makes sense, or 0 */
 	long	pid;		/* process whose lock is the reason, or 0 */
 	double	since;		/* mono; when the lock of a process was first
 				 * seen; the caller may set it after ctl_open */
@@ -57,7 +57,7 @@ struct ctl {
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* of nrcpt, with the tag '-': failed */
 	unsigned long ndone;	/* of nrcpt, with the tag '+' */
-	unsigned long ndiag;	/* diagnostic lines so far that no DSN had */
+	unsigned long ndiag;	/* diagnostic lines so far that are in no DSN */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
@@ -111,8 +111,8 @@ int	ctl_check_line(struct ctl *);
 int	ctl_read_line(struct ctl *);
 void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_read_line */
 /* Moves to the recipient whose line is at off, and reads its words and its N
- * line: 0, or -1 if there is no recipient.  The tag may be that of an earlier
- * reading. */
+ * line: 0, or -1 if there is no recipient.  The tag may be an old one, as a
+ * line that is in the buffer is not read again. */
 int	ctl_read_rcpt(struct ctl *, unsigned long off);
 /* Copies the address of the current s or e line to user, and returns user. */
 const char *ctl_read_address(struct ctl *);
@@ -128,9 +128,9 @@ unsigned ctl_mailbox_hash(const struct ctl *);
 
 /* ---- one line of a file ------------------------------------------------ */
 
-/* Sets the value to that of the last line with one of these letters before the
- * first recipient, to the address of an s or e line: 0, or -1 if there is none.
- * With the letters "se" the address gets DSNs; "" means that nobody does. */
+/* Copies the value of the last line with one of these letters before the first
+ * recipient; of an s or e line, its address: 0, or -1 if there is none.  The
+ * letters "se" give the address that gets DSNs, "" if nobody gets them. */
 int	ctl_read_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If

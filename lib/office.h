@@ -27,7 +27,7 @@ unsigned long name_num(const char *name);	/* 123 of X/Y/123-45 */
 const char *name_parse(const char *);
 
 #define OFFICE_DIRS	(1 + 26 + 26 * 26)
-#define OFFICE_LEVELS	3	/* 0 to 2 letters */
+#define OFFICE_LEVELS	3	/* hash directories of no, one or two letters */
 /* Returns the hash directory with this number: "" for 0, then 26 like "A/",
  * then 676 like "A/B/".  The text is good until the next call. */
 const char *office_dir(int i);
@@ -41,6 +41,7 @@ struct spool_time {
 	unsigned ns;		/* nanoseconds */
 };
 
+/* Sets the time from the status of the message file. */
 void	spool_time(const struct stat *, struct spool_time *);
 /* Sets id to ZMailer's spool id of the message: 0, or -1.  A time that is NULL
  * or not known is taken from the message file at path, ../queue/NAME if path is
@@ -54,7 +55,7 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 #define OFFICE_LINE	2048	/* bytes in a line */
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 
-#define OFFICE_BULK	"bulk"	/* for mail whose Precedence is low */
+#define OFFICE_BULK	"bulk"	/* directory of mail with a low Precedence */
 #define OFFICE_ROUTERS	10
 
 /* office_routers: the directories that submit -q reads, in their order: router,
@@ -79,7 +80,7 @@ int	office_read_routers(struct office_routers *);
 const char *mailname(const char *dir);
 /* Returns the name from the environment or from that file, or NULL. */
 const char *mailname_given(const char *dir);
-int	mailname_is_empty(const char *dir);	/* the file has no word */
+int	mailname_is_empty(const char *dir);	/* mailname has no word */
 int	mailname_is_valid(const char *);	/* a host can have this name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the

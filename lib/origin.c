@@ -22,7 +22,7 @@
 #include <ctype.h>
 
 #define ADDRESS_MOST	500	/* bytes of a sender that can get a DSN */
-#define DELAYS_MOST	9999UL	/* in a delay field */
+#define DELAYS_MOST	9999UL	/* largest number in a delay field */
 
 /* ---- words of RFC 3461, addresses ------------------------------------- */
 

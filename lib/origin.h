@@ -21,7 +21,7 @@ struct diags {
 	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
 				 * remote host; "" if missing */
 	char	*text;		/* the text, CRs for its newlines */
-	int	warning;	/* the line is on a delay */
+	int	warning;	/* the line is about a delay */
 	unsigned long due;	/* number of warnings that are due by now, if
 				 * the line is about the delay of all recipients
 				 * with this channel and host; else 0 */
@@ -76,7 +76,8 @@ struct head {
 	unsigned long body;	/* offset of the body in the message file */
 };
 
-/* Reads the head: 0, or -1 with errno.  The walk begins anew. */
+/* Reads the head: 0, or -1 with errno.  The walk of diag_next then begins
+ * again. */
 int	origin_read_head(struct diags *, struct head *);
 
 /*

@@ -15,8 +15,8 @@
 #include "util.h"
 #include "pattern.h"
 
-#define ALTERNATIVES	256		/* in one pattern; and braces that are
-					 * expanded for one of them */
+#define ALTERNATIVES	256		/* most in a pattern, and most braces
+					 * that are expanded for one of them */
 
 /* ---- reading --------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ expand(char **all, int n, const char *s, int depth)
 }
 
 const char *
-pat_read(const char *pattern, char ***all)
+pat_expand(const char *pattern, char ***all)
 {
 	const char *why = find_error(pattern);
 	char *s, **fit;

@@ -8,7 +8,7 @@
  * the end, and returns NULL.  Or sets *all to NULL and returns what is wrong
  * with the pattern, to be read behind "PATTERN: "; errno is ENOMEM if there is
  * no memory. */
-const char *pat_read(const char *, char ***all);
+const char *pat_expand(const char *, char ***all);
 void	pat_free(char **);
 /* Returns 1 if the alternative matches the text, which is in lower case. */
 int	pat_match(const char *, const char *);

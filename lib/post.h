@@ -13,7 +13,7 @@ struct post {
 	int	bulk;		/* the message goes into bulk/, if there is such
 				 * a directory, and not into router/ */
 	char	po[600];	/* the post office */
-	char	path[700];	/* of the file */
+	char	path[700];	/* path of the file */
 };
 
 /* Returns 1 if the directory, public/ or router/, is open to its group and

@@ -7,7 +7,7 @@
 struct scanned {
 	char	*name;
 	long	mtime;		/* wall; 0: not known */
-	int	regular;	/* it is a regular file */
+	int	regular;	/* the entry is a regular file */
 };
 
 struct scan {

@@ -88,7 +88,7 @@ text_copy(struct text *t, const char *s, size_t n)
 	t->s[t->len] = '\0';
 }
 
-/* Returns 1 if the byte needs no escape; clean is that of the text. */
+/* Returns 1 if the byte needs no escape; clean is the member of the text. */
 static int
 is_clean(int c, int clean)
 {
@@ -181,7 +181,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
-		if (*f == 's') {	/* the most frequent one */
+		if (*f == 's') {	/* the most frequent conversion */
 			text_string(t, va_arg(ap, char *), -1);
 			continue;
 		}
@@ -494,8 +494,8 @@ struct clocks now;
 
 #define STEP	30.0	/* seconds by which the clocks must differ for a
 				 * step; NTP adjusts less at once */
-#define AWAKE_MOST 3600.0	/* seconds between two readings that count; no
-				 * loop sleeps longer */
+#define AWAKE_MOST 3600.0	/* most seconds that count as passed between two
+				 * readings; no loop sleeps longer */
 
 /* Returns the seconds since a moment that stays the same. */
 static double
@@ -978,7 +978,7 @@ read_at_pos(struct lines *l, char *to, size_t size)
  * end of the file or on an error.  If size says that this is the end, the
  * buffer stays, so that earlier lines can be read again. */
 static int
-fill(struct lines *l)
+fill_buffer(struct lines *l)
 {
 	size_t n;
 
@@ -996,7 +996,7 @@ void
 line_at(struct lines *l, unsigned long off)
 {
 	if (l->fresh && l->pos == 0 && off < LINE_MAX_ / 2)
-		fill(l);	/* saves an lseek */
+		fill_buffer(l);	/* saves an lseek */
 	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
 		line_start(l, l->fd, off);
 		return;
@@ -1007,7 +1007,7 @@ line_at(struct lines *l, unsigned long off)
 
 /* Passes over the rest of a line that fills the buffer. */
 static void
-read_over(struct lines *l)
+skip_rest(struct lines *l)
 {
 	char rest[512], *nl = NULL;
 	size_t n;
@@ -1035,7 +1035,7 @@ line_next(struct lines *l)
 	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
 	    n < sizeof(l->buf)) {
 		seen = n;
-		more = fill(l);
+		more = fill_buffer(l);
 		line = l->buf + l->used;
 		if (!more)
 			break;
@@ -1046,7 +1046,7 @@ line_next(struct lines *l)
 		n = nl - line;
 		l->used += n + 1;
 	} else if (n == sizeof(l->buf)) {
-		read_over(l);
+		skip_rest(l);
 		n--;
 	} else {
 		l->unended = 1;

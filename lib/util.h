@@ -104,7 +104,8 @@ void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
 /* Conversions: %s %c %d %u %ld %lu %%, each with an optional width, and with a
  * 0 before that for numbers that are not negative; %s also with a precision, as
- * digits or '*'.  %-3d is aligned to the left, %-s copies what is clean. */
+ * digits or '*'.  %-3d is aligned to the left, %-s adds bytes without escapes.
+ */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Formats like snprintf, which old systems lack: 0, or -1 if the text is cut.
@@ -140,7 +141,7 @@ extern int log_masks;		/* each word with an @ is written as @ */
 extern int log_copy;	/* a descriptor that gets each line, too, unless that
 			 * would block; -1: none */
 
-/* Opens the log, also if another file has its name by now: 0, or -1. */
+/* Opens the log, anew if another file has its name now: 0, or -1. */
 int	log_open(const char *path);
 void	log_flush(void);		/* writes the lines in the buffer */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
@@ -155,7 +156,8 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
  * only.  Both are read once per pass of a loop.  Never subtract one from
  * the other.
  */
-#define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
+#define SANE_WALL	1767225600L	/* 2026-01-01: an earlier time means a
+					 * clock that is not set */
 
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
@@ -221,8 +223,8 @@ struct lines {
 	int	fd;		/* the caller opens and closes it */
 	int	error;		/* errno of a read that failed, or 0 */
 	unsigned long pos;	/* file offset of the end of buf */
-	unsigned long size;	/* bytes of the file, 0: unknown; if set after
-				 * line_start, it saves a read */
+	unsigned long size;	/* bytes of the file, 0: unknown; a caller that
+				 * sets this after line_start saves a read */
 	int	fresh;		/* the descriptor is at pos, which saves an
 				 * lseek: 5 % of the time to load a message */
 	unsigned long off;	/* file offset of line */
@@ -292,8 +294,8 @@ struct timer {
 
 struct heap {
 	struct slot {
-		double	when;	/* due time; the smallest is first.  The slot
-				 * has it, as it is compared often */
+		double	when;	/* due time, the smallest first; kept here and
+				 * not in the timer, as it is compared often */
 		struct timer *timer;
 	} *v;
 	unsigned n, size;
@@ -327,14 +329,14 @@ int	groups_leave(gid_t gid);
 struct passwd *user_find(const char *name, long uid);
 #endif
 
-/* ---- hash: chained, doubled when each chain has one.  Expected O(1) --- */
+/* ---- hash: chained, doubled at one entry a chain.  Expected O(1) ------- */
 
 struct hlink {
 	struct hlink *next;
 	unsigned long hash;
 };
 
-struct hash {			/* zeroed, it is empty */
+struct hash {			/* an empty table is all zeros */
 	struct hlink **v;	/* chains; NULL: the only chain is in one */
 	struct hlink *one;
 	unsigned mask;		/* number of chains, a power of 2, minus 1 */

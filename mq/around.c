@@ -165,9 +165,9 @@ struct strays {
 	int	bad;		/* -1: there is no memory */
 };
 
-/* Notes the message file if its control file is missing or empty; a message of
- * the dump then has a control file that cannot be read.  The age is the time
- * since the move into queue/. */
+/* Notes the message file if its control file is missing or empty; a message
+ * that the dump has then counts as one whose control file cannot be read.  The
+ * age is the time since the move into queue/. */
 static void
 note_stray(void *arg, const char *name)
 {
@@ -289,7 +289,8 @@ mq_put_around(const struct mq_queue *q, int postman)
 		mq_print("deferred/%s", u->num);
 		if (u->tries > 0)
 			mq_print(", tried %s", mq_plural(u->tries, "time"));
-		mq_print(", %s%s\n", mq_next(u->next), mq_reason(u->reason));
+		mq_print(", %s%s\n", mq_next_try(u->next),
+		    mq_reason(u->reason));
 	}
 	if (postman && q->aside > 0)
 		put_beside(q->aside == 1 ? "was set aside in postman" :

@@ -35,10 +35,10 @@
 #include <netdb.h>
 #endif
 
-#define FIRST		10	/* seconds for a connection, a first byte */
-#define SILENCE		60	/* seconds without a byte, later */
-#define NAP		100000L	/* microseconds between looks */
-#define REQUEST_MAX	512	/* bytes of a request: PIPE_BUF at least */
+#define FIRST		10	/* seconds for a connection or a first byte */
+#define SILENCE		60	/* seconds without a byte after the first one */
+#define NAP		100000L	/* most microseconds between two reads */
+#define REQUEST_MAX	512	/* bytes of a request; PIPE_BUF is never less */
 #define LEFT_AGE	60	/* seconds; a younger pipe may be in use */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
@@ -65,9 +65,10 @@ set_handlers(void (*handler)(int))
 	signal(SIGPIPE, handler == SIG_DFL ? SIG_DFL : SIG_IGN);
 }
 
-/* Removes our pipe, and restores the handling of signals. */
+/* Removes our pipe, restores the handling of signals, and raises the signal
+ * that has come meanwhile. */
 static void
-drop_fifo(void)
+remove_own_pipe(void)
 {
 	if (fifo_path[0] != '\0')
 		unlink(fifo_path);
@@ -84,7 +85,7 @@ sleep_for(int fd, int writing, long us)
 {
 	fd_wait(fd, writing, (double)us / 1e6);
 	if (stopped)
-		drop_fifo();
+		remove_own_pipe();
 }
 
 /* Returns the seconds to wait: those of $MAILQ_WAIT, or the usual ones. */
@@ -139,7 +140,7 @@ fill_buffer(struct mq_in *in)
 	}
 	/* the scheduler has opened our pipe and needs no name */
 	if (!in->begun && in->fifo)
-		drop_fifo();
+		remove_own_pipe();
 	in->begun = 1;
 	in->have = (size_t)n;
 	in->used = 0;
@@ -187,7 +188,7 @@ mq_ask_close(struct mq_ask *a)
 		close(a->in.fd);
 	a->in.fd = -1;
 	if (fifo_path[0] != '\0')
-		drop_fifo();
+		remove_own_pipe();
 }
 
 /* Waits for the first bytes: 1, or 0 after closing the connection and adding a
@@ -313,7 +314,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	if (made < 0) {
 		err = errno;
 		fifo_path[0] = '\0';
-		drop_fifo();
+		remove_own_pipe();
 		errno = err;
 		return -1;
 	}

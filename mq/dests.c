@@ -34,7 +34,7 @@ put_dest(const struct mq_dest *d)
 	mq_print("%s/%s  %s%s\n\t", d->channel, d->host,
 	    mq_use_name[mq_dest_use(k)], mq_reason(k->reason));
 	if (k->dead >= 0) {
-		mq_print("%s", mq_next(k->dead < INT_MAX ? (int)k->dead :
+		mq_print("%s", mq_next_try(k->dead < INT_MAX ? (int)k->dead :
 		    INT_MAX));
 		if (k->tries > 0)
 			mq_print(", failed %s in a row",

@@ -65,7 +65,7 @@ field_number(const char *name, double n, int known)
  * failures; if the scheduler sent none for single recipients, all have that of
  * the job. */
 static void
-put_users(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
+put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
     int reasons)
 {
 	const char *all = *j->reason != '\0' ? j->reason : NULL;
@@ -124,8 +124,8 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
 	field_number("pid", j->pid, j->pid != 0);
 	if (r != NULL) {
-		put_users("to", r, j, 0);
-		put_users("reasons", r, j, 1);
+		put_rcpts("to", r, j, 0);
+		put_rcpts("reasons", r, j, 1);
 	}
 	puts("}");
 }
@@ -226,7 +226,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_rcpts r;
 	const struct mq_msg *m;
-	const char *its;
+	const char *known;
 	char id[80];
 	unsigned i;
 	int n;
@@ -235,18 +235,18 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!mq_is_shown(q, m))
 			continue;
-		its = mq_make_id(m->name, view->postoffice, id,
+		known = mq_make_id(m->name, view->postoffice, id,
 		    sizeof(id)) == 0 ? id : NULL;
 		if (view->verbose)
 			mq_read_rcpts(&r, q, m, view);
 		for (i = m->first, n = 0; i != 0; i = q->jobs[i - 1].next_job)
 			if (!mq_is_hidden(&q->jobs[i - 1])) {
-				put_object(m, its, &q->jobs[i - 1],
+				put_object(m, known, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
 				n++;
 			}
 		if (n == 0)
-			put_object(m, its, NULL, view->verbose ? &r : NULL);
+			put_object(m, known, NULL, view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);
 	}
 	mq_json_around(q);

@@ -97,7 +97,7 @@ mq_md5(const char *s, char hex[33])
 
 	for (left = strlen(s); left >= BLOCK; left -= BLOCK, s += BLOCK)
 		add_block(state, (const unsigned char *)s);
-	/* a bit, and the length at the end of a block */
+	/* the padding: a bit, zeros, and the length at the end of a block */
 	memset(block, 0, sizeof(block));
 	memcpy(block, s, left);
 	block[left] = 0x80;

@@ -16,7 +16,7 @@
  */
 #include "mq.h"
 
-#define FIND_ONLY	UINT_MAX	/* no index of a message */
+#define FIND_ONLY	UINT_MAX	/* in place of an id: adds no word */
 #define BYTES_MOST	(128.0 * 1024 * 1024)	/* of memory for a queue */
 
 const char *const mq_state_name[] = {
@@ -106,7 +106,7 @@ mq_init(struct mq_queue *q)
 /* Returns the word of the table.  Adds a missing word, with this id; FIND_ONLY
  * adds none.  NULL: not found, or no memory. */
 static struct mq_word *
-find_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
+get_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 {
 	unsigned h = hash_text(s, q->seed);
 	struct mq_word *w;
@@ -135,7 +135,7 @@ mq_intern(struct mq_queue *q, const char *s)
 
 	if (*s == '\0')
 		return "";
-	w = find_word(q, &q->words, s, 0);
+	w = get_word(q, &q->words, s, 0);
 	return w == NULL ? NULL : w->s;
 }
 
@@ -197,7 +197,7 @@ mq_dest_use(const struct mq_facts *k)
 struct mq_msg *
 mq_msg_get(struct mq_queue *q, const char *name, int make)
 {
-	struct mq_word *w = find_word(q, &q->names, name,
+	struct mq_word *w = get_word(q, &q->names, name,
 	    make ? q->nmsgs : FIND_ONLY);
 	struct mq_msg *m;
 

@@ -50,8 +50,8 @@ struct mq_facts {
 	double	window, limit;	/* agents; limit 0: not known */
 	double	agents, idle;	/* agents with jobs, agents without */
 	double	good, bad;	/* reports */
-	double	cohorts;	/* hundredths */
-	double	dead;		/* seconds; MQ_UNKNOWN: not dead */
+	double	cohorts;	/* failed cohorts, in hundredths */
+	double	dead;		/* seconds to the next try; MQ_UNKNOWN: alive */
 	double	tries;		/* failures in a row */
 	double	ready, waiting;	/* jobs; MQ_UNKNOWN: no queue */
 	double	unused;		/* seconds without a job */
@@ -92,9 +92,9 @@ struct mq_job {
 	int	next;		/* seconds until the next try */
 	int	expires;	/* seconds; negative: overdue */
 	int	tries;
-	int	pid;		/* of its agent; 0: none */
+	int	pid;		/* process of the agent; 0: none */
 	unsigned char state;	/* enum mq_state */
-	unsigned char known;	/* the dump had its facts */
+	unsigned char known;	/* the dump had the facts of the job */
 	unsigned char hidden;	/* a filter of pick.c hides the job */
 };
 
@@ -116,7 +116,7 @@ struct mq_msg {
  * different reasons. */
 struct mq_why {
 	unsigned msg;		/* index of the message */
-	unsigned long off;	/* of the recipient in the control file */
+	unsigned long off;	/* offset of the recipient's line */
 	const char *reason;
 };
 
@@ -175,7 +175,8 @@ struct mq_queue {
 	char	router_why[MQ_WHY_MAX];	/* why router is unknown, or "" */
 	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
 	int	deferred_age;
-	struct mq_unrouted *unrouted;	/* readable ones, oldest first */
+	struct mq_unrouted *unrouted;	/* the readable messages of deferred/,
+					 * oldest first */
 	unsigned nunrouted;
 	struct mq_note *notes, **last_note;
 	double	totals[MQ_TOTALS];	/* totals[0] MQ_UNKNOWN: none */
@@ -252,7 +253,7 @@ struct mq_in {
 	int	silent;		/* no byte came in time */
 	long	first;		/* seconds to wait for the first byte */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
-	char	why[MQ_WHY_MAX];	/* error that ended it; "": none */
+	char	why[MQ_WHY_MAX];	/* error that ended a dump; "": none */
 	char	buf[8192];
 };
 
@@ -339,7 +340,7 @@ void	mq_complain(const char *, ...) LIKE_PRINTF(1, 2);
  * fourth call after it. */
 const char *mq_span(long seconds);
 const char *mq_plural(double n, const char *what);
-const char *mq_next(int seconds);
+const char *mq_next_try(int seconds);
 /* Prints the destination in so many columns, cut with a '+' at its end; NULL is
  * the sum of all. */
 void	mq_put_name(const struct mq_dest *, int columns);
@@ -390,8 +391,8 @@ const char *mq_frozen_name(const char *);
 /* Returns N of N, deferred/N or DIR/N, DIR one of office_read_routers(); NULL:
  * the text is no such name. */
 const char *mq_router_num(const char *);
-/* Returns that directory, deferred or freezer if the file is there, good until
- * the next call; NULL: the file is in none of them. */
+/* Returns which of these directories, deferred or freezer has the file, good
+ * until the next call; NULL: none has it. */
 const char *mq_router_dir(const char *po, const char *num);
 /* Makes the spool id of the message: 0, or -1 if it is not known. */
 int	mq_make_id(const char *name, const char *po, char *id, size_t size);
@@ -440,7 +441,7 @@ struct mq_view {
 
 struct mq_rcpt {
 	const struct mq_dest *dest;
-	unsigned off;		/* of its line in the control file */
+	unsigned off;		/* offset of its line in the control file */
 	const char *reason;	/* "": the job's reason, or none */
 	char	*user;
 };
@@ -518,7 +519,7 @@ struct mq_pick {
 };
 
 enum mq_word_kind {
-	MQ_BAD_FILTER = -1,	/* it was said why */
+	MQ_BAD_FILTER = -1,	/* mailq has said why */
 	MQ_NO_FILTER,
 	MQ_FILTER
 };
@@ -546,7 +547,8 @@ struct mq_order {
 	enum mq_verb verb;
 	char	**what;		/* messages and patterns, as given */
 	unsigned n, room;
-	int	dry;		/* option -n: show what it would affect */
+	int	dry;		/* option -n: only show what the command would
+				 * affect */
 	struct mq_pick pick;
 	const char *filter;	/* the words of filters; NULL: none */
 };
@@ -564,8 +566,8 @@ int	mq_order_parse(struct mq_order *, int n, char **word);
 int	mq_order_resolve(struct mq_order *, const char *po,
 	    const char *logfile);
 /* Picks the messages of a command, or those of a listing that pass: 0, or -1 if
- * this was not possible.  Sets *rc to an exit code; with 0 it tells of messages
- * that could not be picked. */
+ * this was not possible.  Sets *rc to an exit code, which is not 0 if some
+ * messages could not be picked. */
 int	mq_order_pick(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *, int *rc);
 /* Shows what the command would affect: an exit code. */

@@ -212,7 +212,7 @@ mq_find_accepted(const char *logfile, const char *num, char *id, size_t size)
 	return read_accepted(logfile, num, id, size);
 }
 
-/* ---- both -------------------------------------------------------------- */
+/* ---- the spool and the logs --------------------------------------------- */
 
 int
 mq_find_file(const char *word, const char *po, const char *logfile,

@@ -25,8 +25,8 @@
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* Adds a slash to the pattern, or pat_read would add any host: NULL, or what is
- * wrong. */
+/* Adds a slash to the pattern, or pat_expand would add any host: NULL, or what
+ * is wrong. */
 static const char *
 parse_address(char ***to, const char *s)
 {
@@ -39,7 +39,7 @@ parse_address(char ***to, const char *s)
 	}
 	if (text_fmt(pattern, sizeof(pattern), "%.*s/", (int)n, s) < 0)
 		return "it is too long";
-	return pat_read(pattern, to);
+	return pat_expand(pattern, to);
 }
 
 /* Returns the state with this name of n bytes, or -1. */
@@ -92,7 +92,7 @@ parse_filter(struct mq_pick *p, int filter, const char *s)
 	case TO:
 		return parse_address(&p->to, s);
 	case DEST:
-		return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
+		return *s == '\0' ? "it is empty" : pat_expand(s, &p->dest);
 	case STATE:
 		return parse_states(p, s);
 	case MSGID:
@@ -207,7 +207,7 @@ bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 /* ---- recipients -------------------------------------------------------- */
 
 enum match {
-	UNREADABLE = -1,	/* it was said why */
+	UNREADABLE = -1,	/* mailq has said why */
 	NO_MATCH,
 	MATCH
 };
@@ -216,7 +216,7 @@ enum match {
 struct who {
 	struct mq_rcpts r;
 	unsigned hits;		/* recipients that pass */
-	unsigned jobs;		/* recipients of jobs that pass */
+	unsigned jobs;		/* recipients that pass, of jobs that pass */
 };
 
 /* Returns 1 for equal Message-IDs, with "<" and ">" or without. */
@@ -239,9 +239,9 @@ rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 }
 
 /* Hides the jobs without a recipient that passes, and counts the recipients
- * that do not.  O(recipients * log). */
+ * that pass.  O(recipients * log). */
 static void
-hide_jobs_of_others(const struct mq_pick *p, struct mq_queue *q,
+hide_unmatched_jobs(const struct mq_pick *p, struct mq_queue *q,
     const struct mq_msg *m, struct who *w)
 {
 	const struct mq_rcpt *v;
@@ -283,7 +283,7 @@ match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	}
 	for (i = 0; i < w.r.n; i++)
 		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
-	hide_jobs_of_others(p, q, m, &w);
+	hide_unmatched_jobs(p, q, m, &w);
 	n = p->states != 0 && m->first != 0 ? w.jobs : w.hits;
 	more = w.r.more || n < w.r.n;
 	mq_rcpts_free(&w.r);

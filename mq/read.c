@@ -284,7 +284,7 @@ parse_span(const char *s, int *n)
 	return 0;
 }
 
-/* Cuts ", expires in 4d23h, tries=3" off the end of s. */
+/* Cuts ", expires in 4d23h, tries=3" off the end of s into the job. */
 static void
 cut_expiry(struct mq_job *j, char *s)
 {

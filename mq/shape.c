@@ -175,7 +175,7 @@ put_state(const struct row *r)
 }
 
 static void
-shape_row(const struct row *r)
+put_shape_row(const struct row *r)
 {
 	int i;
 
@@ -231,7 +231,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 	name_width = mq_name_width(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
-	if (show_rows(q, shape_row) < 0)
+	if (show_rows(q, put_shape_row) < 0)
 		return -1;
 	mq_put_totals(q);
 	mq_put_around(q, 0);
@@ -241,7 +241,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 /* ---- the sizes -------------------------------------------------------- */
 
 static void
-size_row(const struct row *r)
+put_size_row(const struct row *r)
 {
 	double known = (double)r->total - (double)r->sizeless;
 
@@ -262,7 +262,7 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
 	if (mq_put_if_empty(q, view))
 		return 0;
-	if (show_rows(q, size_row) < 0)
+	if (show_rows(q, put_size_row) < 0)
 		return -1;
 	mq_put_totals(q);
 	mq_put_around(q, 0);

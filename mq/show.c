@@ -83,7 +83,7 @@ put_wait(const struct mq_job *j)
 	if (put_state(j) && (next || ends))
 		mq_print(", ");
 	if (next)
-		mq_print("%s%s", mq_next(j->next), ends ? ", " : "");
+		mq_print("%s%s", mq_next_try(j->next), ends ? ", " : "");
 	if (ends && j->expires >= 0)
 		mq_print("expires in %s", mq_span(j->expires));
 	else if (ends)
@@ -107,7 +107,7 @@ mq_put_message(const struct mq_msg *m)
 		puts("\tits control file cannot be read or understood");
 	else if (m->skipped != NULL)
 		mq_print("\tskipped: %s\n\t\t%s\n", m->skipped,
-		    mq_next(m->next));
+		    mq_next_try(m->next));
 	else if (m->over)
 		puts("\tall recipients are done, a DSN is to be sent");
 	else if (m->first == 0)

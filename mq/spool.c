@@ -207,7 +207,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 /* Adds the messages of transport/ that the queue does not have: 0 or an exit
  * code. */
 static int
-load_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+load_missing(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	struct names s;
 	unsigned i;
@@ -234,7 +234,7 @@ load_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 int
 mq_read_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
-	int rc = load_all(q, po, why);
+	int rc = load_missing(q, po, why);
 
 	if (mq_read_around(q, po, 1) == 0 || rc != 0)
 		return rc;
@@ -246,7 +246,7 @@ int
 mq_read_evicted(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	unsigned i = q->njobs;
-	int rc = load_all(q, po, why);
+	int rc = load_missing(q, po, why);
 
 	q->evicted_read = 1;
 	for (; i < q->njobs; i++)

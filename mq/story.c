@@ -241,13 +241,13 @@ is_end_of_message(const char *line)
 static int
 next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 {
-	char its[80];
+	char seen[80];
 
 	while (fgets(line, (int)size, f) != NULL)
 		if ((has_name(line, " msg=", base) ||
 		    has_name(line, " what=", base)) && (*id == '\0' ||
-		    mq_log_word(line, " id=", its, sizeof(its)) < 0 ||
-		    mq_compare_id(its, id) == MQ_SAME))
+		    mq_log_word(line, " id=", seen, sizeof(seen)) < 0 ||
+		    mq_compare_id(seen, id) == MQ_SAME))
 			return 1;
 	return 0;
 }
@@ -283,17 +283,17 @@ find_id(const char *path, const char *wanted, char id[80],
 {
 	static char line[LINE_MAX_];
 	FILE *f = mq_log_open(path);
-	char its[80];
+	char seen[80];
 	unsigned many = 0;
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (mq_log_word(line, " id=", its, sizeof(its)) < 0 ||
-		    mq_compare_id(its, wanted) == MQ_DIFFERS ||
-		    (many > 0 && mq_compare_id(its, id) == MQ_SAME) ||
+		if (mq_log_word(line, " id=", seen, sizeof(seen)) < 0 ||
+		    mq_compare_id(seen, wanted) == MQ_DIFFERS ||
+		    (many > 0 && mq_compare_id(seen, id) == MQ_SAME) ||
 		    mq_log_word(line, " msg=", name, MQ_NAME_MAX) < 0)
 			continue;
 		many++;
-		strcpy(id, its);
+		strcpy(id, seen);
 	}
 	if (f != NULL)
 		fclose(f);

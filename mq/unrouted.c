@@ -83,7 +83,7 @@ mq_put_deferred(const char *po, const char *num)
 	mq_print("\tcould not be routed yet");
 	if (deferred_read(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
-		    mq_next(wait_of(&d)), mq_reason(d.reason));
+		    mq_next_try(wait_of(&d)), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 
@@ -174,7 +174,7 @@ mq_release_words(struct mq_order *o, const char *po)
 		}
 		patterns = NULL;
 		if (strchr(o->what[i], '/') != NULL)
-			pat_read(o->what[i], &patterns);
+			pat_expand(o->what[i], &patterns);
 		found = 0;
 		for (k = 0; k < q.nunrouted; k++) {
 			if (!matches_word(o->what[i], patterns,

@@ -121,7 +121,7 @@ word_error(enum mq_verb verb, const char *what)
 	if (strchr(what, '/') == NULL)
 		return "that is no name of a message; a pattern has a slash, "
 		    "as in smtp/*";
-	why = pat_read(what, &all);
+	why = pat_expand(what, &all);
 	pat_free(all);
 	return why;
 }
@@ -194,7 +194,8 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 		if (kind == MQ_BAD_FILTER)
 			return X_USAGE;
 		if (o->verb == MQ_RELEASE)
-			mq_unescape(word[i]);	/* a hold as it is listed */
+			mq_unescape(word[i]);	/* a hold may be given as it is
+						 * listed */
 		what = strip_path(word[i]);
 		if (kind == MQ_FILTER) {
 			add_filter(o, word[i]);
@@ -282,8 +283,8 @@ read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 	return X_UNAVAILABLE;
 }
 
-/* Sends a command.  many: what precedes the answer.  gone is as in read_answer.
- * Returns an exit code. */
+/* Sends a command.  many: the answer is printed behind what.  gone is as in
+ * read_answer.  Returns an exit code. */
 static int
 send_command(struct mq_ask *a, enum mq_verb verb, const char *what, int many,
     unsigned long *gone)
@@ -324,15 +325,15 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 
 /* Sets how a command with this verb picks messages. */
 static void
-set_pick(struct mq_pick *p, enum mq_verb verb)
+set_pick_modes(struct mq_pick *p, enum mq_verb verb)
 {
 	p->whole = mq_is_command(verb);
 	p->careful = verb == MQ_DELETE || verb == MQ_BOUNCE;
 	p->released = verb == MQ_RELEASE;
 }
 
-/* Prints and counts the holds that a release would end, also those without
- * messages. */
+/* Prints the holds that a release would end, also those without messages, and
+ * returns their number. */
 static int
 put_released(const struct mq_queue *q, const char *what)
 {
@@ -359,7 +360,7 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 	struct mq_pick p;
 
 	mq_pick_init(&p);
-	set_pick(&p, o->verb);
+	set_pick_modes(&p, o->verb);
 	p.careful = 0;
 	p.name = name_parse(what);
 	if (strcmp(what, "all") == 0) {
@@ -372,7 +373,7 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 			p.states = (1UL << MQ_EVICTED) - 1;	/* in core */
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
-		pat_read(what, &p.dest);
+		pat_expand(what, &p.dest);
 	}
 	if (mq_pick(&p, q, view) < 0)
 		return X_UNAVAILABLE;
@@ -398,7 +399,7 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 
 	*rc = add_evicted(q, view);
 	mq_pick_begin(q);
-	set_pick(&o->pick, o->verb);
+	set_pick_modes(&o->pick, o->verb);
 	if (o->filter != NULL && mq_pick(&o->pick, q, view) < 0) {
 		*rc = X_UNAVAILABLE;
 		return -1;

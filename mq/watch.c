@@ -21,7 +21,7 @@
 
 #define SLOW		10	/* seconds that an answer may take */
 #define OTHERS	38		/* columns of a row behind the name */
-#define AROUND	8		/* lines that are no rows, about */
+#define AROUND	8		/* lines of a screen that are no rows, about */
 
 struct row {
 	const struct mq_dest *dest;

@@ -217,7 +217,7 @@ mq_plural(double n, const char *what)
 
 /* The time of day is left out if the clock is not set or cannot express it. */
 const char *
-mq_next(int seconds)
+mq_next_try(int seconds)
 {
 	struct text *t = begin_text();
 	time_t wall = time(NULL), then = wall;

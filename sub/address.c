@@ -38,7 +38,7 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at, colon;	/* before a <: an @, and a : behind an @ */
+	int	at, colon;	/* before any < came an @, a : behind an @ */
 	const char *why;	/* what is wrong, or NULL */
 };
 
@@ -162,7 +162,8 @@ note_special(struct lex *x, struct element *e)
 		if (e->angle > 0)
 			break;
 		e->colon |= e->at;
-		e->spec = x->p;		/* before it is the name of a group */
+		e->spec = x->p;		/* the name of a group is before the
+					 * colon */
 		break;
 	}
 }
@@ -181,7 +182,7 @@ is_in_route(const struct lex *x, const struct element *e)
 
 /* Reads the next element, up to and including the comma. */
 static void
-find_element(struct lex *x, struct element *e)
+read_element(struct lex *x, struct element *e)
 {
 	enum token kind;
 
@@ -339,7 +340,7 @@ addr_fold_domain(char *addr)
 	const char *domain = addr_domain(addr);
 
 	if (domain == NULL || *domain == '[')
-		return;		/* a literal may be of any kind */
+		return;		/* a literal stays as it is */
 	for (addr += domain - addr; *addr != '\0'; addr++)
 		*addr = (char)tolower((unsigned char)*addr);
 }
@@ -372,7 +373,7 @@ addr_next(struct addr_list *l)
 	do {
 		if (x.p >= l->end)
 			return 0;
-		find_element(&x, &e);
+		read_element(&x, &e);
 		l->why = e.why != NULL ? e.why : make_address(&e, l);
 	} while (l->why == NULL && l->addr[0] == '\0');
 	l->p = x.p;

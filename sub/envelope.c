@@ -24,7 +24,7 @@
 #define NAMED_MOST	1000	/* wrong addresses that are named */
 #define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
-static unsigned long turns;	/* turns of all messages */
+static unsigned long turns;	/* number of the last turn of any message */
 
 /* The aliases on the way from an address, the last one first. */
 struct way {
@@ -270,7 +270,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 }
 
 static void
-add_good(struct mail *m, const char *addr)
+add_address(struct mail *m, const char *addr)
 {
 	const char *given = addr;
 
@@ -294,7 +294,7 @@ add_good(struct mail *m, const char *addr)
 
 /* A wrong address becomes one word of a control file, for the DSN. */
 static void
-add_bad(struct mail *m, const char *text, const char *why)
+add_wrong_address(struct mail *m, const char *text, const char *why)
 {
 	char word[200], *p;
 
@@ -316,9 +316,9 @@ mail_add_list(struct mail *m, const char *p, const char *end)
 	addr_start(&l, p, end);
 	while (addr_next(&l))
 		if (l.why == NULL)
-			add_good(m, l.addr);
+			add_address(m, l.addr);
 		else
-			add_bad(m, l.text, l.why);
+			add_wrong_address(m, l.text, l.why);
 }
 
 /* If only some of an alias can be routed, the list is read again, for DSNs on

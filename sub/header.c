@@ -39,7 +39,7 @@ in_start(struct input *in, FILE *f, enum dots dots)
 }
 
 static int
-raw_byte(struct input *in)
+read_raw_byte(struct input *in)
 {
 	int c;
 
@@ -61,13 +61,13 @@ unread_byte(struct input *in, int c)
 static int
 is_dot_alone(struct input *in)
 {
-	int c = raw_byte(in), d;
+	int c = read_raw_byte(in), d;
 
 	if ((c == '\n' && in->eol != EOL_STRICT) ||
 	    (c == EOF && in->dots == DOTS_END))
 		return 1;
 	if (c == '\r') {
-		d = raw_byte(in);
+		d = read_raw_byte(in);
 		if (d == '\n' || (d == EOF && in->dots == DOTS_END))
 			return 1;
 		unread_byte(in, d);
@@ -83,16 +83,16 @@ in_read(struct input *in)
 
 	if (in->ended)
 		return EOF;
-	c = raw_byte(in);
+	c = read_raw_byte(in);
 	if (c == '.' && in->dots != DOTS_TEXT && !in->inside) {
 		in->dotted = is_dot_alone(in);
 		if (in->dotted)
 			c = EOF;
 		else if (in->dots == DOTS_SMTP)
-			c = raw_byte(in);
+			c = read_raw_byte(in);
 	}
 	if (c == '\r' && in->eol != EOL_LF) {
-		d = raw_byte(in);
+		d = read_raw_byte(in);
 		if (d == '\n') {
 			if (in->eol == EOL_UNKNOWN)
 				in->eol = EOL_CRLF;
@@ -510,8 +510,8 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 	struct text t;
 
 	drop_private(h);
-	/* As cron writes "From: root".  A message with a Received field comes
-	 * from another host, whose users are not ours. */
+	/* cron, for one, writes "From: root".  A message with a Received field
+	 * comes from another host, whose users are not ours. */
 	if (head_count_hops(h) == 0 &&
 	    head_edit(h, "from", add_domain, domain) < 0)
 		return -1;

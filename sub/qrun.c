@@ -70,8 +70,8 @@
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which a change shows in the
 				 * modification time */
-#define AGAIN_MOST	900	/* seconds between runs after trouble */
-#define DEFER_LEAST	60	/* seconds between tries of deferred/ */
+#define AGAIN_MOST	900	/* most seconds between runs after trouble */
+#define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
 #define RECOVER_MOST	300	/* seconds between such looks, at most */
 
@@ -152,7 +152,7 @@ env_channel(struct file *q, char *value)
 /* Mail from the agent hold skips routes to hold, or it would wait forever.  The
  * agent runs as the owner, or as root, who gives the file to the user and to
  * the group 0.  A user cannot give his file to that group, so he cannot skip
- * them. */
+ * these routes. */
 static void
 env_via(struct file *q, char *value)
 {
@@ -576,8 +576,8 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 }
 
 /* In private/ and deferred/, where only we can do that, removes what is no
- * regular file, and sets aside a directory that is not empty.  In router/ it is
- * left to its user. */
+ * regular file, and sets aside a directory that is not empty.  In router/ such
+ * an entry is left to its user. */
 static enum verdict
 remove_special(struct file *q, const char *dir)
 {
@@ -857,8 +857,8 @@ process_routers(struct place *p)
 }
 
 /* Reads the table as root, as other users may not be able to.  Without a table
- * the default of postmanage counts; one with mistakes may be meant to have
- * another, so no double bounce is removed meanwhile. */
+ * the default of postmanage counts; a table with mistakes may be meant to set
+ * another value, so until it is corrected no double bounce is removed. */
 static int
 load_table(struct routes *routes, const char *table)
 {

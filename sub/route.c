@@ -84,15 +84,17 @@
 enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
 	USER_NAME,	/* $u: the part before the '@' */
-	USER_REST,	/* $r: of that, what is behind the first '!' */
-	USER_LOCAL	/* the name if the pattern has an '@', else as it is */
+	USER_REST,	/* $r: the part of that name behind the first '!' */
+	USER_LOCAL	/* the name if the pattern has an '@', else the address
+			 * as it is */
 };
 
 struct route {
 	struct route *next;
 	char	**patterns;	/* each with a '/' behind it, see below */
 	char	*channel;	/* NULL: refuse */
-	char	*host;		/* host; with channel NULL, text of a refusal */
+	char	*host;		/* host; with channel NULL, text of a refusal;
+				 * of a sender, the new name */
 	enum user user;
 	unsigned long line;	/* of the table */
 	char	**from;		/* only for these senders, NULL: for all */
@@ -178,7 +180,7 @@ expand(struct routes *t, const char *pattern, char ***to)
 		}
 	text_add(&s, "/");
 	return s.cut ? "the pattern is too long" :
-	    pat_read(whole, to);
+	    pat_expand(whole, to);
 }
 
 static int
@@ -481,7 +483,7 @@ say_mistake(struct routes *t, const char *why)
 }
 
 static int
-cannot_load(struct routes *t, int err)
+fail_load(struct routes *t, int err)
 {
 	text_fmt(t->mistake, sizeof(t->mistake), "cannot read %s: %s", t->path,
 	    strerror(err));
@@ -509,11 +511,11 @@ route_load(struct routes *t, const char *path)
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	if (is_transient(errno) && errno != EACCES) {
 		t->path = "the file mailname";
-		return cannot_load(t, errno);
+		return fail_load(t, errno);
 	}
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		return cannot_load(t, errno);
+		return fail_load(t, errno);
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
@@ -525,7 +527,7 @@ route_load(struct routes *t, const char *path)
 	}
 	close(fd);
 	if (l.error != 0)
-		return cannot_load(t, l.error);
+		return fail_load(t, l.error);
 	errno = EINVAL;
 	return t->mistake[0] != '\0' ? -1 : 0;
 }
@@ -639,8 +641,8 @@ set_user(struct target *t, const struct routes *table,
 	    table->domain);
 }
 
-/* Returns the alias of a name of this machine; NULL: there is none, or it is
- * within. */
+/* Returns the alias of a name of this machine; NULL: there is none, or the
+ * address comes from its own list (within). */
 static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)
@@ -691,8 +693,8 @@ set_target(struct target *t, const struct routes *table,
 	return 0;
 }
 
-/* Returns 1 if one of the patterns matches the sender; name: they are names of
- * this machine. */
+/* Returns 1 if one of the patterns matches the sender; name: the patterns are
+ * for names of this machine. */
 static int
 is_sender(const struct routes *table, char *const *patterns, int name,
     const char *addr)

@@ -229,7 +229,7 @@ set_rcpt_parameter(const char *name, char *value)
 /* ---- commands -------------------------------------------------------- */
 
 static void
-reset(void)
+reset_mail(void)
 {
 	if (s.begun)
 		mail_free(&s.m);
@@ -246,7 +246,7 @@ set_helo(const char *arg)
 		reply("501 5.5.4 the name is missing or wrong");
 		return -1;
 	}
-	reset();
+	reset_mail();
 	text_fmt(s.helo, sizeof(s.helo), "%s", arg);
 	for (p = s.helo; *p != '\0'; p++)
 		if (strchr("()<>\\\"", *p) != NULL)
@@ -312,7 +312,7 @@ do_mail(char *arg)
 	}
 	reply("%s%s", why != NULL ? why : "501 5.1.7 ",
 	    why != NULL ? "" : say_last());
-	reset();
+	reset_mail();
 }
 
 static void
@@ -379,14 +379,14 @@ do_data(char *arg)
 	else
 		reply("%s %s", code == X_DATAERR ? "554 5.6.0" : "451 4.3.0",
 		    say_last());
-	reset();
+	reset_mail();
 }
 
 static void
 do_rset(char *arg)
 {
 	(void)arg;
-	reset();
+	reset_mail();
 }
 
 static void
@@ -494,7 +494,7 @@ smtpd(const struct smtpd *how)
 			s.over = 1;
 		}
 	}
-	reset();
+	reset_mail();
 	fflush(stdout);
 	return how->batch ? s.code : 0;
 }

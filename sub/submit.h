@@ -95,7 +95,7 @@ void	addr_fold_domain(char *);	/* makes its domain lower case */
  * peer.c - decides whom submit -bs serves
  * ====================================================================== */
 
-int	peer_is_list(const char *list);	/* checks PARAMnetworks: 1 or 0 */
+int	peer_is_list(const char *list);	/* 1 if PARAMnetworks is valid */
 /* Returns 1 if the peer of the standard input is in these networks or on this
  * machine.  Copies its name, "" for no socket. */
 int	peer_is_served(const char *list, char *name, size_t size);
@@ -125,8 +125,8 @@ struct routes {
 	const char *path;		/* of the table */
 	unsigned long line;		/* line that is read, from 1 */
 	const char *word;		/* word that is read, or NULL */
-	char	mistake[300];		/* the first, FILE:LINE: WORD: WHY; or
-					 * why the table cannot be read */
+	char	mistake[300];		/* the first mistake, FILE:LINE: WORD:
+					 * WHY; or why no table can be read */
 };
 
 struct target {
@@ -283,7 +283,8 @@ struct mail {
 	const char *why;	/* why the address is wrong, or NULL */
 	unsigned long line;	/* line of the table for the address */
 	unsigned long turn;	/* an alias is followed once in a turn */
-	int	broken;		/* this turn left an alias half followed */
+	int	broken;		/* an alias of this turn was not followed to its
+				 * end */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
 	unsigned nsyntax;	/* addresses of nwrong with wrong syntax */

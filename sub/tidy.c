@@ -203,7 +203,7 @@ is_bounce(const char *entry)
 	    strstr(entry, CONTROL) == NULL;
 }
 
-/* Removes the oldest double bounces until the others have so many bytes. */
+/* Removes the oldest double bounces until the others fit into most. */
 static void
 remove_oldest_bounces(unsigned long most)
 {
@@ -249,7 +249,7 @@ expire_bounce(const char *path)
 		return -1;
 	age = tidy.age / 3600;
 	if (run == 0 && hour > 0 && hour <= age)
-		/* it came before that hour was over */
+		/* the bounce came before that hour was over */
 		return tidy.postmanage > 0 && hour < age &&
 		    tidy.age - (hour + 1) * 3600 >=
 		    (unsigned long)tidy.postmanage ? unlink(path) : -1;

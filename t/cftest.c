@@ -40,7 +40,7 @@ match(const char *pattern, const char *text)
 	char **all, **p;
 	int found = 0;
 
-	pat_read(pattern, &all);
+	pat_expand(pattern, &all);
 	for (p = all; p != NULL && *p != NULL; p++)
 		found |= pat_match(*p, text);
 	pat_free(all);
@@ -52,7 +52,7 @@ static int
 expand(const char *pattern)
 {
 	char **all, **p;
-	const char *why = pat_read(pattern, &all);
+	const char *why = pat_expand(pattern, &all);
 
 	if (why != NULL)
 		puts(why);

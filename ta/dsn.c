@@ -811,7 +811,7 @@ add_exempt(const char *pattern)
 	const char *why = "there are too many";
 
 	if (opt.nexempt < EXEMPT_MOST)
-		why = pat_read(pattern, &opt.exempt[opt.nexempt++]);
+		why = pat_expand(pattern, &opt.exempt[opt.nexempt++]);
 	if (why == NULL)
 		return 0;
 	fprintf(stderr, "dsn: -x %s: %s\n", pattern, why);

@@ -63,10 +63,10 @@ pattern(const char *s)
 	char **all, **again, **p;
 	int n = 0;
 
-	if (pat_read(s, &all) != NULL)
+	if (pat_expand(s, &all) != NULL)
 		return;
 	for (p = all; *p != NULL; p++) {
-		fuzz_must(pat_read(*p, &again) == NULL,
+		fuzz_must(pat_expand(*p, &again) == NULL,
 		    "alternatives are good");
 		pat_free(again);
 		n += pat_match(*p, "smtp/mail.example.org");
