@@ -109,7 +109,7 @@ nap_for_lock(struct mail *m)
 }
 
 static void
-host_name(char *s, size_t size)
+copy_host_name(char *s, size_t size)
 {
 	struct utsname uts;
 
@@ -135,7 +135,7 @@ is_stale(int fd, const struct stat *st)
 
 	text[n < 0 ? 0 : n] = '\0';
 	pid = (long)num_of(text, &p);
-	host_name(host, sizeof(host));
+	copy_host_name(host, sizeof(host));
 	p += *p == ':';
 	len = strcspn(p, " \n");
 	here = len > 0 && len == strlen(host) && strncmp(p, host, len) == 0;
@@ -188,7 +188,7 @@ sign_lock(int fd, const char *lock)
 	if ((!held && (errno == EACCES || errno == EAGAIN)) ||
 	    is_replaced(fd, lock))
 		return -1;
-	host_name(host, sizeof(host));
+	copy_host_name(host, sizeof(host));
 	text_fmt(line, sizeof(line), "%ld:%s%s\n", (long)getpid(), host,
 	    held ? " fcntl" : "");
 	fd_write(fd, line, strlen(line));
@@ -316,7 +316,7 @@ flush_buf(struct mail *m)
 }
 
 static void
-put(struct mail *m, const char *s, size_t n)
+put_bytes(struct mail *m, const char *s, size_t n)
 {
 	size_t k;
 
@@ -334,7 +334,7 @@ put(struct mail *m, const char *s, size_t n)
 static void
 put_text(struct mail *m, const char *s)
 {
-	put(m, s, strlen(s));
+	put_bytes(m, s, strlen(s));
 }
 
 static int
@@ -342,7 +342,7 @@ put_plain(void *mail, const char *s, size_t n)
 {
 	struct mail *m = mail;
 
-	put(m, s, n);
+	put_bytes(m, s, n);
 	return m->error;
 }
 
@@ -367,12 +367,12 @@ put_quoted(void *mail, const char *s, size_t n)
 			}
 			continue;
 		}
-		put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
+		put_bytes(m, from_word, m->at > 0 ? (size_t)m->at : 0);
 		if (m->at < 0 && (end = memchr(s, '\n', n)) != s)
 			k = end != NULL ? (size_t)(end - s) : n;
 		else if (m->at != 0 || *s != '>')
 			m->at = *s == '\n' ? 0 : -1;
-		put(m, s, k);
+		put_bytes(m, s, k);
 	}
 	return m->error;
 }
@@ -412,7 +412,7 @@ put_head(struct mail *m, int separator)
 
 	text_init(&t, head, sizeof(head));
 	box_head(m, separator, &t);
-	put(m, head, t.len);
+	put_bytes(m, head, t.len);
 }
 
 /* ---- mbox ------------------------------------------------------------ */
@@ -606,7 +606,7 @@ append_message(struct mail *m)
 	put_head(m, 1);
 	m->at = 0;
 	unread = lib_message(m->job, m->rcpt, put_quoted, m) < 0;
-	put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
+	put_bytes(m, from_word, m->at > 0 ? (size_t)m->at : 0);
 	put_text(m, m->last == '\n' ? "\n" : "\n\n");
 	flush_buf(m);
 	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
@@ -702,12 +702,12 @@ undo_mbox(struct mail *m)
 /* Makes names that no other delivery has, from time, process, count, machine.
  */
 static void
-unique_name(struct mail *m, char *tmp, char *new, size_t size)
+make_names(struct mail *m, char *tmp, char *new, size_t size)
 {
 	static unsigned long serial;
 	char host[256], *p;
 
-	host_name(host, sizeof(host));
+	copy_host_name(host, sizeof(host));
 	for (p = host; *p != '\0'; p++)
 		if (*p == '/' || *p == ':')
 			*p = '_';
@@ -753,7 +753,7 @@ deliver_to_maildir(struct mail *m)
 		    errno != EEXIST)
 			return box_failed(m, "make", tmp, errno);
 	}
-	unique_name(m, tmp, new, sizeof(tmp));
+	make_names(m, tmp, new, sizeof(tmp));
 	i = write_tmp(m, tmp);
 	/* a file system without links gets a rename */
 	if (i == 0 && link(tmp, new) < 0 &&

@@ -24,12 +24,13 @@ struct outcome {
 		OVER,	/* the delivery ended with code */
 		BEGUN,	/* the message is being written; box_undo needs text,
 			 * dev, ino and before */
-		THERE	/* the message is on disk, and locks are left */
+		THERE	/* the message is on disk, and only locks are left to
+			 * remove */
 	} state;
 	int	code;		/* as in a verdict */
 	char	status[8];
 	char	text[400];	/* BEGUN: name of the file in tmp */
-	double	left;		/* seconds that may still be waited */
+	double	left;		/* seconds that may still be spent on waiting */
 	dev_t	dev;		/* BEGUN: device of the box */
 	ino_t	ino;		/* BEGUN: inode of the box */
 	off_t	before;		/* BEGUN: bytes of the box before */

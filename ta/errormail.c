@@ -88,7 +88,8 @@ shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
 }
 
 /* Sets the text and the fields of a recipient: the router's reason, if there is
- * one, and the kind of error.  A form has told the kind already. */
+ * one, and the kind of error.  The text leaves out what a form tells of the
+ * kind. */
 static void
 describe_item(struct report *r, const struct item *it)
 {

@@ -629,7 +629,7 @@ is_clean(const char *s)
 
 /* Returns 1 for a code that a verdict can have, with a status of its class. */
 static int
-is_valid_end(unsigned long code, const char *s)
+is_valid_code(unsigned long code, const char *s)
 {
 	int class = '4';
 	size_t n;
@@ -642,7 +642,7 @@ is_valid_end(unsigned long code, const char *s)
 		return 0;
 	if (s == NULL)
 		return code == 0;
-	n = lib_status(s);
+	n = lib_status_length(s);
 	return n > 0 && *s == class && s[n] == '\0';
 }
 
@@ -662,7 +662,7 @@ read_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 	v.remote = get_text(remote, sizeof(remote));
 	if (side.trouble != NONE)
 		return;
-	if (i >= n || !rcpts[i]->unreported || !is_valid_end(code, v.status) ||
+	if (i >= n || !rcpts[i]->unreported || !is_valid_code(code, v.status) ||
 	    v.text == NULL || (v.action != NULL &&
 	    strcmp(v.action, "relayed") != 0) || !is_clean(v.text) ||
 	    !is_clean(v.diagnostic) || !is_clean(v.remote)) {

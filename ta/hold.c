@@ -58,7 +58,8 @@
 #include <pwd.h>
 #endif
 
-#define IO_PAUSE	"5m"	/* age of mail whose files are read again */
+#define IO_PAUSE	"5m"	/* age of a message at which the router tries
+				 * again */
 #define SCRIPT_LIMIT	60	/* seconds for a program */
 #define LOOKUP_LIMIT	120	/* seconds for name servers */
 

@@ -87,8 +87,8 @@ static int
 read_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
     size_t n)
 {
-	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) >= 0 &&
-	    (size_t)read(job->ctl, tag, n) == n;
+	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0 ||
+	    (size_t)read(job->ctl, tag, n) != n ? -1 : 0;
 }
 
 /* Waits for the guard for a short time, unless there are no locks. */
@@ -108,7 +108,7 @@ lock_rcpt(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 {
 	char tag;
 
-	r->unreported = !r->cancelled && read_tag(job, r, &tag, 1) &&
+	r->unreported = !r->cancelled && read_tag(job, r, &tag, 1) == 0 &&
 	    tag == ' ' && (!r->with_pid || write_tag(job, r, mine) == 0);
 }
 
@@ -120,7 +120,8 @@ is_locked(const struct lib_job *job, const struct lib_rcpt *r,
 	char found[7];
 
 	return r->unreported && (!r->with_pid ||
-	    (read_tag(job, r, found, 7) && memcmp(found, mine, 7) == 0));
+	    (read_tag(job, r, found, 7) == 0 &&
+	    memcmp(found, mine, 7) == 0));
 }
 
 /* ---- words ----------------------------------------------------------- */
@@ -417,6 +418,6 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 		return -1;
 	/* the file must have the size that it had when it was opened */
 	return job_copy(job->msg, (off_t)job->body, job->size -
-	    (off_t)job->body, put, arg) == 0 && fstat(job->msg, &st) == 0 &&
-	    st.st_size == job->size ? 0 : -1;
+	    (off_t)job->body, put, arg) == COPY_DONE &&
+	    fstat(job->msg, &st) == 0 && st.st_size == job->size ? 0 : -1;
 }

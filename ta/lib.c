@@ -434,7 +434,7 @@ wait_input(void)
 
 /* Returns the next line, without its newline; NULL at the end. */
 static char *
-next_job(void)
+next_line(void)
 {
 	static char buf[LINE_MAX_];
 	static size_t have, used;
@@ -514,7 +514,7 @@ lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
 }
 
 size_t
-lib_status(const char *s)
+lib_status_length(const char *s)
 {
 	size_t n = 1, digits;
 	int i;
@@ -539,7 +539,7 @@ serve(void (*do_line)(char *line))
 	if (catch_signals() < 0)
 		return X_OSERR;
 	send_or_exit("#hungry", agent.work != NULL ? " offsets" : "");
-	while ((line = next_job()) != NULL && *line != '\0') {
+	while ((line = next_line()) != NULL && *line != '\0') {
 		if (*line != '#')
 			do_line(line);
 		if (agent.leave)

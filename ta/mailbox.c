@@ -158,7 +158,7 @@ set_uid_user(struct user *u, long uid)
 
 /* Returns 1 for the file that users name to get no mail; nobody opens it. */
 static int
-is_null(const char *word)
+is_dev_null(const char *word)
 {
 	return strcmp(word, "/dev/null") == 0;
 }
@@ -178,7 +178,7 @@ set_privileged_user(struct user *u, long uid, const char *word,
 		return box_over(end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
 		    "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
-	if (is_null(word))
+	if (is_dev_null(word))
 		return 0;
 	if (uid == 0 && !opt.as_root)
 		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
@@ -627,7 +627,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
 	if (set_privileged_user(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
-	if (is_null(word))
+	if (is_dev_null(word))
 		return 0;
 	if (spare_others(m) < 0)
 		return -1;
@@ -656,7 +656,7 @@ deliver_to_box(struct mail *m, struct user *u, const char *word)
 }
 
 static void
-deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
+deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
     double *left, struct outcome *end)
 {
 	static struct mail m;	/* large, and there is only one at a time */
@@ -701,7 +701,7 @@ work(struct lib_job *job)
 	struct lib_rcpt *r;
 
 	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
-		deliver_one(job, r, &left, &end);
+		deliver_rcpt(job, r, &left, &end);
 		lib_report(job, r, end.code, end.status, end.text, 0);
 	}
 }

@@ -163,7 +163,7 @@ read_answer(struct mx_list *list, const char *domain,
     const unsigned char *buf, size_t len)
 {
 	unsigned questions, records, i;
-	int null = 0, bad = 0;	/* records for no mail; unusable records */
+	int null = 0, bad = 0;	/* records that refuse mail; unusable records */
 	char name[NET_NAME], host[NET_NAME];
 	struct answer a;
 	struct record r;

@@ -29,6 +29,7 @@ struct mx_list {
 /* Asks name servers for records of this type, 15 being MX, of a name.  Returns
  * MX_FOUND, MX_NONE or MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);
+/* Sets the list to the hosts that take mail for the domain. */
 enum mx_answer mx_find_hosts(struct mx_list *, const char *domain);
 
 #endif

@@ -465,9 +465,9 @@ copy_body(struct copy *c, const struct report *r)
 	if (fd < 0)
 		return -1;
 	bad = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,
-	    c);
+	    c) == COPY_ERROR;
 	close(fd);
-	return bad < 0 ? -1 : 0;
+	return bad ? -1 : 0;
 }
 
 /* ---- the frame --------------------------------------------------------- */
@@ -789,7 +789,8 @@ find_status(const char *text, const char *class, size_t *n)
 
 	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
 		if (isalnum(before) || before == '.' ||
-		    strchr(class, *s) == NULL || (*n = lib_status(s)) == 0)
+		    strchr(class, *s) == NULL ||
+		    (*n = lib_status_length(s)) == 0)
 			continue;
 		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
 		    isalnum((unsigned char)s[*n + 1])))
@@ -816,7 +817,7 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 		s = "4.4.7";
 		n = 5;
 	} else {
-		n = lib_status(s);
+		n = lib_status_length(s);
 	}
 	if (n == 0 || strchr(classes[it->action], *s) == NULL) {
 		s = defaults[it->action];

@@ -244,11 +244,12 @@ exec_program(const struct run *r, int in, int out, int report)
 	_exit(X_OSFILE);
 }
 
-/* Waits until the program is executed.  Returns 0, or the errno of the child.
- * Before the exec the child may hang, for example in a home directory that does
- * not answer, or be stopped by its user; then it is killed like a program. */
+/* Waits until the child has executed the program.  Returns 0, or the errno of
+ * the failure.  Before the exec the child may hang, for example in a home
+ * directory that does not answer, or be stopped by its user; then it is killed
+ * like a program. */
 static int
-exec_error(struct process *p, int report)
+wait_for_exec(struct process *p, int report)
 {
 	int err = 0;
 	long n;
@@ -279,7 +280,7 @@ start_process(struct process *p)
 	fd[0] = -1;
 	close(fd[3]);
 	fd[3] = -1;
-	if (err == 0 && (err = exec_error(p, fd[2])) != 0 && !p->ended)
+	if (err == 0 && (err = wait_for_exec(p, fd[2])) != 0 && !p->ended)
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	pipes_close(fd, 2);

@@ -22,11 +22,13 @@ struct run {
 	long	limit;		/* seconds that the program may take; 0: any */
 	/* The end of the program, set by run_program. */
 	int	exit;			/* the exit code, or -1 */
-	int	signal;			/* the signal that ended it, or 0 */
-	int	late;			/* it was killed at the limit */
-	int	stopped;		/* it was killed since it was stopped */
-	int	uncopied;		/* it was not started, as there is no
-					 * copy of the message in run_tmp() */
+	int	signal;			/* signal that ended the run, or 0 */
+	int	late;			/* the run was ended at the limit */
+	int	stopped;		/* the program was killed, as it was
+					 * stopped */
+	int	uncopied;		/* the program was not started, as there
+					 * is no copy of the message in
+					 * run_tmp() */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 	/* The environment, set by run_add_variable. */

@@ -410,7 +410,7 @@ report_unreached(struct lib_job *job, const char *host,
 		if (addrs->n == 0 || was_this_machine())
 			lib_report(job, r, code, status, text, 0);
 		else
-			trans_host_failed(&conn, job, r, defer_host ?
+			trans_report_host(&conn, job, r, defer_host ?
 			    X_DEFERALL : X_TEMPFAIL);
 	}
 }
@@ -502,7 +502,7 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	}
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for_host(r, host))
-			trans_host_failed(&conn, job, r, X_DEFERALL);
+			trans_report_host(&conn, job, r, X_DEFERALL);
 }
 
 static void

@@ -217,7 +217,7 @@ report_accepted(struct trans *t, enum esmtp_stage stage)
 }
 
 void
-trans_host_failed(const struct esmtp *c, struct lib_job *job,
+trans_report_host(const struct esmtp *c, struct lib_job *job,
     struct lib_rcpt *r, int code)
 {
 	struct verdict w;

@@ -23,7 +23,7 @@ enum trans_end trans_run(struct esmtp *, struct lib_job *,
 
 /* Reports the code for a recipient if the server accepts no mail from us now,
  * or is gone: X_DEFERALL, or X_TEMPFAIL if it may accept other mail. */
-void	trans_host_failed(const struct esmtp *, struct lib_job *,
+void	trans_report_host(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 
 #endif

@@ -104,7 +104,7 @@ tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	if (v->status != NULL)
 		fuzz_must(*v->status == (v->code == 0 ? '2' : v->code ==
 		    X_TEMPFAIL || v->code == X_DEFERALL ? '4' : '5') &&
-		    lib_status(v->status) == strlen(v->status),
+		    lib_status_length(v->status) == strlen(v->status),
 		    "a status goes with its code");
 }
 
@@ -155,7 +155,7 @@ converse(struct esmtp *c, struct lib_job *job, int seven)
 		end = trans_run(c, job, to, n, seven);
 	}
 	for (n = left(to), i = 0; i < n; i++)
-		trans_host_failed(c, job, to[i], X_DEFERALL);
+		trans_report_host(c, job, to[i], X_DEFERALL);
 }
 
 /* What the server was sent. */
