@@ -36,7 +36,7 @@
 #define DSN_IDLE	300	/* seconds that an idle ta/dsn is kept after the
 				 * pause between DSNs */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
-#define ID_MOST		4294967295UL	/* the largest id; it stands for -1 */
+#define ID_MOST		4294967295UL	/* the largest id: (uid_t)-1 */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
 /* ---- the tables ------------------------------------------------------ */
@@ -305,8 +305,8 @@ skip_blanks(void)
 	return *rd.p == '#' ? '\0' : *rd.p;
 }
 
-/* Skips the word at rd.p, which a '=' ends if equals is 1.  Returns the byte
- * that ended the word. */
+/* Skips the word at rd.p.  A blank ends the word, and a '=' if equals is 1.
+ * Returns the byte that ended the word. */
 static int
 end_word(int equals)
 {
@@ -741,17 +741,17 @@ set_keyword(const struct keyword *k, struct setting *v, const char *s)
  * a value without quotes, may be a part of that value, and so may the next
  * ones. */
 static void
-report_unknown(int given)
+report_unknown(int has_value)
 {
 	const char *advice = find_value(retired, rd.word);
 
 	if (advice != NULL) {
 		report_error("is no longer a keyword: %s", advice);
-		/* a file of version 0.1 may have it: no error */
+		/* a file of version 0.1 may have this keyword: no error */
 		rd.errors -= strcmp(rd.word, "bounce") == 0;
 		return;
 	}
-	if (!given && rd.bare != NULL) {
+	if (!has_value && rd.bare != NULL) {
 		if (!rd.bare_told)
 			report_error("is no keyword; where it belongs to %s, "
 			    "quote it: %s=\"...\"", rd.bare, rd.bare);
@@ -773,7 +773,7 @@ read_keyword(void)
 {
 	char *word = rd.p;
 	const char *value = NULL;
-	int given = read_word(1) == '=', flag;
+	int has_value = read_word(1) == '=', is_flag;
 	const struct keyword *k;
 
 	text_lower(word);
@@ -781,19 +781,19 @@ read_keyword(void)
 	if (rd.at != NULL)
 		rd.at->filled = 1;
 	if (k == NULL)
-		report_unknown(given);
-	if ((given && (value = read_value()) == NULL) || k == NULL)
+		report_unknown(has_value);
+	if ((has_value && (value = read_value()) == NULL) || k == NULL)
 		return;
-	flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;
+	is_flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;
 	if (rd.at == NULL)
 		report_error("stands before any pattern");
-	else if (flag && given)
+	else if (is_flag && has_value)
 		report_error("takes no value");
-	else if (!flag && (!given || *value == '\0'))
+	else if (!is_flag && (!has_value || *value == '\0'))
 		report_error("a value is missing: %s=...", word);
 	else
 		set_keyword(k, &rd.at->v, k->type == T_FLAG ? "1" :
-		    flag ? "age" : value);
+		    is_flag ? "age" : value);
 }
 
 /* ---- reading: the first column --------------------------------------- */
@@ -1147,7 +1147,7 @@ complete_conf(struct conf *f)
 	f->local.limit = f->local.cohorts = 0;
 	f->local.init = LOCAL_MOST;
 	f->local.neg.form = FB_CONST;
-	f->local.neg.x = 0;	/* its window never shrinks */
+	f->local.neg.x = 0;	/* the window never shrinks */
 }
 
 /* Makes the conf of the first n clauses in config->matched; NULL without

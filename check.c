@@ -6,9 +6,9 @@
  * The scheduler executes this program after it has read its options.  The
  * arguments are the file of the configuration; the address to explain, or two
  * empty words to check everything; and values of ${NAME}, first the locations.
- * It is a program of its own, so that a running daemon does not hold its code.
- * It is linked with the daemon's modules, so that it gives the daemon's
- * answers.
+ * scheduler-check is a program of its own, so that a running daemon does not
+ * hold its code.  The program is linked with the daemon's modules, so that it
+ * gives the daemon's answers.
  *
  *	scheduler.cf:4: command: /usr/local/lib/mail/ta/uux: No such file or
  *	directory; its mail would wait
@@ -18,8 +18,8 @@
  * that an agent does not know, clauses that no address reaches, paths of PARAMs
  * in missing directories, lines of routes whose address has no command, a host
  * name that is not full.  Last, if root or the owner of the post office runs
- * it, the owners and modes of the directories there are checked; then the exit
- * code may be 77.
+ * the program, the owners and modes of the directories there are checked; then
+ * the exit code may be 77.
  */
 #include "scheduler.h"
 #include "lib/post.h"
@@ -51,8 +51,8 @@ warn_clause(const struct clause *cl, const char *f, ...)
 	putc('\n', stderr);
 }
 
-/* Returns the user of the agents of a clause.  Its first pattern is taken as an
- * address of the clause, as a '*' in it matches itself. */
+/* Returns the user of the agents of a clause.  The first pattern is matched as
+ * if it were an address, as a '*' in a pattern matches a '*'. */
 static uid_t
 get_agent_user(struct config *config, const struct clause *cl)
 {
@@ -193,28 +193,30 @@ check_command(struct config *config, const struct clause *cl)
 
 /* ---- clauses --------------------------------------------------------- */
 
-/* Returns 1 if one of all patterns matches each address that the pattern
- * matches.  The pattern is matched as an address: only a '*' matches a '*' in
- * it.  A pattern for other channels does not reach the channel dsn. */
+/* Returns 1 if one pattern of the list matches every address that the other
+ * pattern matches.  The other pattern is matched as if it were an address: only
+ * a '*' of the list matches a '*' in it.  A list pattern for other channels
+ * does not reach the channel dsn. */
 static int
-is_covered(char *const *all, const char *pattern)
+is_covered(char *const *list, const char *pattern)
 {
 	int is_address = strpbrk(pattern, "[\\") == NULL;
 	int is_dsn = strncmp(pattern, "dsn/", 4) == 0;
 
-	for (; *all != NULL; all++) {
-		if (is_dsn && strncmp(*all, "dsn/", 4) != 0)
+	for (; *list != NULL; list++) {
+		if (is_dsn && strncmp(*list, "dsn/", 4) != 0)
 			continue;
-		if (strcmp(*all, pattern) == 0 || (is_address &&
-		    strpbrk(*all, "?[\\") == NULL && pat_match(*all, pattern)))
+		if (strcmp(*list, pattern) == 0 || (is_address &&
+		    strpbrk(*list, "?[\\") == NULL &&
+		    pat_match(*list, pattern)))
 			return 1;
 	}
 	return 0;
 }
 
-/* Returns a former clause that ends the search for the last pattern of this
- * clause, if former clauses end it for all patterns; or NULL if an address may
- * reach this clause. */
+/* Returns NULL if an address may reach the clause.  If earlier clauses end the
+ * search for each of its patterns, returns the one that does so for the last
+ * pattern. */
 static const struct clause *
 find_shadow(const struct config *config, const struct clause *c)
 {

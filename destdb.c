@@ -60,7 +60,7 @@ struct record {
 	char	*channel, *host, *reason;
 	long	window;		/* 0: dead */
 	long	left;		/* seconds of dead time */
-	long	tries;		/* times that it died in a row */
+	long	tries;		/* deaths in a row */
 	double	used;		/* mono; last report, start or mail */
 };
 
@@ -147,7 +147,7 @@ write_record(FILE *f, const struct thread *d)
 
 /* Writes destinations with mail first, then the unused ones, the last used
  * first: a full file lacks the destinations that were unused longest.  A start
- * reads the records in this order, by which q.unused becomes as it was. */
+ * reads the records in this order, which gives q.unused its former order. */
 static void
 write_records(FILE *f)
 {

@@ -167,8 +167,9 @@ struct wait {
 	const char *state;	/* of the essay */
 	const char *cause;	/* the field "what it waits for" */
 	long	next;		/* seconds until the next try, -1: not known */
-	int	is_kept;	/* 1: the vertex does not expire in this time */
-	char	words[REASONS_MOST];	/* of cause, after a command */
+	int	is_kept;	/* 1: the vertex does not expire meanwhile */
+	char	words[REASONS_MOST];	/* memory of cause if a command is
+					 * to end the vertex */
 };
 
 /* Returns the limit for which a READY or HELD vertex waits, or NULL. */
@@ -184,7 +185,7 @@ find_limit(const struct vertex *v)
 		return "disk";
 	if (fb_rate_wait(t) > 0)
 		return "rate";
-	if (t->nstart > 0)	/* an agent that starts will take it */
+	if (t->nstart > 0)	/* an agent that starts takes the vertex */
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
@@ -478,7 +479,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 			oldest = v->msg->born;
 	}
 	emit("    ");
-	begin = out.len - 4;	/* with these blanks */
+	begin = out.len - 4;	/* with the blanks */
 	text_add(&out, "%s/%s/%d", r->chan->name, t->host,
 	    r->conf->bound ? 2 : 0);
 	width = out.len - begin;

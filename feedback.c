@@ -231,7 +231,7 @@ align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 
 	if (wall <= 0)
 		return wait;
-	/* seconds from the multiple to the end, below 0 if that comes first */
+	/* seconds from the multiple to the end; below 0: the end is earlier */
 	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
 	if (off > s->interval / 2)
 		off -= s->interval;

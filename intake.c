@@ -12,7 +12,7 @@
  * Loading.  spool.c finds entries, ctlfile.c reads them recipient by recipient,
  * and this module makes one vertex of all recipients with the same channel and
  * host.  Each reading has a number, and a thread has the number of the last
- * reading that met it:
+ * reading that found mail for the thread:
  *
  *	reading 7	r line for smtp/a.example
  *	last_file is 6	the message has no vertex there yet: one is made, and
@@ -38,14 +38,14 @@
  * fits, and one list keeps no other mail out.  When core is full and mail waits
  * on disk, a message leaves for each that comes:
  *
- *	1. one whose vertices all wait: of ten that were met, the one that is
+ *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
  *	2. if no message waits, the new message is loaded all the same; then a
  *	   READY message of another channel leaves.  That channel has more
  *	   messages than its share, which is PARAMactive divided by the number
  *	   of channels with mail in core, and at least as many as the channel
- *	   of the new message.  If no channel does, the new message leaves
- *	   itself, as its turn would be the last.
+ *	   of the new message.  If no channel does, the new message itself
+ *	   leaves, as its turn would be the last.
  *
  * So a channel that hangs with all of core falls to its share as soon as there
  * is mail for another one.  A message with an agent, and one that is held by
@@ -100,7 +100,7 @@
 #define CHOICE		10	/* messages that can leave among which one is
 				 * chosen */
 #define CHECKED_MOST	1000	/* messages checked for one choice */
-#define BUCKETS		10000	/* buckets of q.messages checked for it */
+#define BUCKETS		10000	/* buckets of q.messages in one choice */
 
 /* Returns the message or the stub with this name, directories included; or
  * NULL. */
@@ -132,11 +132,11 @@ stub_named(const char *name)
 struct past {
 	int	known;		/* 1: the message was in core before */
 	int	has_born;	/* 1: born is set, from a stub */
-	int	until;		/* mono; earliest time for its vertices */
+	int	until;		/* mono; earliest time for the vertices */
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
-	struct skip skip;	/* why its file was skipped; or why is NULL */
+	struct skip skip;	/* skip.why NULL: the file was not skipped */
 };
 
 static unsigned last_request;	/* number of the last request, at most
@@ -355,9 +355,10 @@ apply_requests(struct message *m, unsigned seen)
 /* What the last searches in q.messages have found. */
 static struct {
 	long	largest_at;	/* mono; when q.largest was set */
-	unsigned bucket;	/* of the last leaver; the next search begins
-				 * behind this bucket */
-	unsigned long moves;	/* q.moves when no message was found to wait */
+	unsigned bucket;	/* of the message that was chosen last; the next
+				 * search begins behind this bucket */
+	unsigned long moves;	/* q.moves when a search found no message that
+				 * waits */
 	long	moves_at;	/* mono; time of that search */
 } found = { 0, 0, ULONG_MAX, 0 };
 
@@ -444,10 +445,11 @@ latest_retryat(const struct message *m, double at)
 	return last;
 }
 
-/* Returns when the file is due if the message leaves core now, mono, in the
- * past if a vertex is READY; or STAYS if the message cannot leave.  Sets *until
- * to the earliest time for its vertices, mono: that of the first vertex that is
- * not blocked, or of a retryat soon after; 0 if all vertices are blocked. */
+/* Returns when the file of the message is due if the message leaves core now,
+ * mono; a time in the past if a vertex is READY; STAYS if the message cannot
+ * leave.  Sets *until to the earliest time for its vertices, mono: the time of
+ * the first vertex that is not blocked, or of a retryat soon after; 0 if all
+ * vertices are blocked. */
 static double
 stub_due(const struct message *m, double *until)
 {
@@ -461,7 +463,7 @@ stub_due(const struct message *m, double *until)
 	    q_next_warning(m) <= now.mono)
 		return STAYS;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		if (v->state == V_HELD)		/* for a command */
+		if (v->state == V_HELD)		/* to be deleted or bounced */
 			return STAYS;
 		if (v->state == V_DONE)
 			continue;
@@ -482,16 +484,16 @@ stub_due(const struct message *m, double *until)
 static void
 forget_message(struct message *m)
 {
-	double late = q_next_warning(m);
+	double warning = q_next_warning(m);
 	double until, at = stub_due(m, &until);
 	int lost;		/* 1: there is no stub */
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)	/* READY, but a near retryat makes it wait */
+	if (at <= now.mono)	/* READY; a near retryat delays the file */
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
-	    late < at ? late : at, until, m->born, NULL) < 0;
+	    warning < at ? warning : at, until, m->born, NULL) < 0;
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
@@ -499,11 +501,12 @@ forget_message(struct message *m)
 }
 
 /*
- * Chooses one of the next CHOICE messages that can leave, or NULL.  c NULL: of
- * those that wait, the one that waits longest.  Else, for a message of the
- * channel c: of the READY ones of other channels above their shares, the one
- * that was loaded last.  The search continues behind the message that it chose
- * last, so messages that wait equally long take turns.
+ * Chooses one of the next CHOICE messages that can leave, or NULL.  If c is
+ * NULL, messages that wait can leave, and the one that waits longest is chosen.
+ * If not, room is needed for a message of the channel c: READY messages of
+ * other channels above their shares can leave, and the one loaded last is
+ * chosen.  The next search begins behind the chosen message, so messages that
+ * wait equally long take turns.
  */
 static struct message *
 choose_leaver(const struct chan *c)
@@ -751,7 +754,7 @@ load_open_file(struct ctl *c, struct past *p)
 	/* the files of an agent that has a lock stay where they are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
-	if (opt.levels > 0)	/* its new name may have an old stub */
+	if (opt.levels > 0)	/* the new name may have an old stub */
 		remove_stub(c->name, &old);
 	if (!c->later && !p->known && spool_was_scanned(c->name, st.st_ctime))
 		p->known = 1;
@@ -789,7 +792,7 @@ skip_file(const struct ctl *c, const struct past *p)
 	struct stub *s;
 	struct skip k;
 
-	th_sweep();	/* memory may be short: its threads are freed now */
+	th_sweep();	/* memory may be short: this frees empty threads */
 	k.why = c->why;
 	k.pid = c->pid;
 	/* a file that is locked counts from its first lock, whatever process
@@ -841,8 +844,9 @@ in_load_named(const char *base)
 
 	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
+	/* if no message waits, core gets one too many */
 	if (is_core_full())
-		forget_waiting();	/* or core has one message too many */
+		forget_waiting();
 	load_file(name, &opened);
 	s = stub_named(name);
 	return s != NULL && in_get_skip(s, &k) == 0 ? k.why : NULL;
@@ -958,7 +962,7 @@ next_stub(void)
 }
 
 /* Forgets a READY message for the next one of the poorest channel: 0, or -1 if
- * no channel has enough messages more. */
+ * no other channel has at least two messages more. */
 static int
 forget_for_stub(void)
 {

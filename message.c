@@ -58,9 +58,9 @@ msg_set_channel(struct message *m, struct chan *c)
 
 /* reason: a text that recipients share. */
 struct reason {
-	struct hlink link;	/* by its text */
+	struct hlink link;	/* by s */
 	unsigned refs;
-	unsigned join;		/* number of the last reason_join with it */
+	unsigned join;		/* number of the last reason_join that met s */
 	char	s[48];		/* the text, which goes on behind the struct */
 };
 
@@ -156,8 +156,8 @@ reason_join(const struct vertex *v, struct text *t)
 
 /* ---- vertices -------------------------------------------------------- */
 
-#define NO_WARNING	15	/* warned of a new vertex; the smallest number
-				 * of its recipients replaces it */
+#define NO_WARNING	15	/* warned of a new vertex; each recipient with
+				 * fewer warnings lowers the number */
 
 struct vertex *
 msg_new_vertex(struct message *m, struct thread *t)
@@ -322,7 +322,7 @@ const char *
 msg_id(const struct message *m)
 {
 	static char words[4 * NAME_MAX_ + 100];
-	int err = errno;	/* the caller may log it behind these words */
+	int err = errno;	/* the caller may log errno after this text */
 	struct text t;
 
 	text_init(&t, words, sizeof(words));

@@ -38,8 +38,9 @@ int	spool_can_load(const char *name, int look);
  * name: 0, or -1. */
 int	spool_find_file(const char *base, char *name);
 /* Moves a new control file and its message file into their hash directory and
- * changes name.  Sets *message, with st_mode 0 if there is no message file.
- * Returns 0, or -1 if the files have to be tried again later. */
+ * changes name.  Sets *message to the status of the message file, with
+ * st_mode 0 if there is none.  Returns 0, or -1 if the files have to be tried
+ * again later. */
 int	spool_place_files(char *name, struct stat *message);
 /* Removes both files, the message file first: 0 or -1. */
 int	spool_remove(const char *name);
@@ -91,9 +92,9 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * there was an error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
-/* Returns the conf of the address, which belongs to the config: clauses in
- * order, later values override, the first command ends the search (seed 22.1).
- * Its command is NULL if no clause with a command matches.  Returns NULL
+/* Returns the conf of the address, which belongs to the config.  Values of
+ * later clauses override those of earlier ones, up to the first clause with a
+ * command (seed 22.1); without such a clause the command is NULL.  Returns NULL
  * without memory. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* Returns the value of ${NAME}, or NULL. */
@@ -138,8 +139,8 @@ int	held_set(int address, const char *text, int on);
  * message.c - messages in core
  * ====================================================================== */
 
-/* Returns the first message in core with this number, or with after the next
- * one behind that; NULL if there is none. */
+/* Returns the first message in core with this number; or the next one behind
+ * after, unless after is NULL.  NULL if there is none. */
 struct message *msg_find_number(unsigned long num,
 	    const struct message *after);
 /* Lets the channel, or none (NULL), count the message. */
@@ -150,9 +151,9 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Splits a vertex without finished recipients that has more than most: the
- * vertex keeps that many, the last ones.  Returns the new vertex of the others,
- * on no list, or NULL without memory. */
+/* Splits a vertex that has more recipients than most, and no finished one.  The
+ * vertex keeps this number, the last ones.  Returns a new vertex with the other
+ * recipients, on no list, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE. */
 void	msg_end_vertex(struct vertex *);
@@ -174,8 +175,8 @@ void	reason_join(const struct vertex *, struct text *);
 /* Sets the reason for which the recipient was deferred; with "" the former
  * reason stays.  Logs a text that core has no room for. */
 void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
-/* Returns "NAME id=ID" for the log, escaped, as ctl_log_name but by the times
- * in core.  Valid until the next call. */
+/* Returns "NAME id=ID" for the log, escaped, from the times in core;
+ * ctl_log_name reads the times from the disk.  Valid until the next call. */
 const char *msg_id(const struct message *);
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
@@ -187,9 +188,9 @@ void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 /* Returns the sender and the Message-ID of a file that was read, escaped for
  * the log; "" if PARAMlogaddresses is off. */
 const char *msg_sender_fields(const struct ctl *);
-/* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
- * each of its first recipients, and one line for all others.  relay is the
- * other host, or "". */
+/* Logs that the vertex is deferred until wakeup, mono; or "queueonly" if it
+ * waits for a T line.  Each of the first recipients gets a line, and all
+ * others one line.  relay is the other host, or "". */
 void	msg_log_deferred(const struct vertex *, long wakeup,
 	    const char *relay);
 
@@ -229,8 +230,10 @@ int	order_is_blocked(const struct vertex *);
  * nfree agents are free.  Returns a vertex of the job, for whose thread the
  * caller calls th_update, or NULL. */
 struct vertex *order_unblock_job(struct ring *, long nfree);
-/* Counts more agents, 1 or -1, that work for the message. */
+/* Adds 1 or -1 to the number of agents that work for the message. */
 void	order_count_agents(struct message *, int more);
+/* Frees the jobs of the message, and puts the vertices that they offer back on
+ * the lists of their threads. */
 void	order_free_jobs(struct message *);
 
 /* ======================================================================
@@ -279,8 +282,8 @@ void	th_run_timer(struct thread *);
  * too, and ends its dead time.  Vertices that the current run has deferred stay
  * in WAIT. */
 void	th_trigger_host(const char *host);
-/* Makes all vertices of the thread due (one is NULL), or one vertex that is
- * READY or in WAIT.  Limits and holds stay. */
+/* Makes the vertex one due, which is READY or in WAIT.  If one is NULL, makes
+ * all vertices of the thread due.  Limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex off its list, which is not one of an agent.  The caller calls
  * th_update. */
@@ -345,9 +348,10 @@ void	q_forget_message(struct message *);
 void	q_drop_message(struct message *, const char *why);
 /* Holds the message, or releases it. */
 void	q_hold_message(struct message *, int on);
-/* outcome: when a command is carried out on a vertex: at once, in a later pass,
- * after the report of its agent, never as the vertex is held, or never as the
- * disk cannot be written. */
+/* outcome: when a command on a vertex is carried out.  OUT_DONE: at once;
+ * OUT_PASS: in a later pass; OUT_REPORT: after the report of the agent;
+ * OUT_HELD: never, as the vertex is held; OUT_FAILED: never, as the disk cannot
+ * be written. */
 enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_HELD, OUT_FAILED,
 	       OUTCOMES };
 /* Deletes or bounces the vertex, in a later pass if later is 1. */

@@ -88,23 +88,23 @@ struct job {
 				 * in the line */
 	struct timer share;	/* in shares of the ring, while the message is
 				 * at its share */
-	double	own_key;	/* its own place in the line */
-	long	since;		/* mono; beginning of its wait: the message came
+	double	own_key;	/* the job's own place in the line */
+	long	since;		/* mono; beginning of the wait: the message came
 				 * or the job was moved to the end */
-	double	key;		/* its present place: own_key, or one just
-				 * before its parent */
+	double	key;		/* the present place: own_key, or right before
+				 * the parent */
 	double	low, base;	/* low: the next child stands between low and
 				 * key; base: low of a job without children */
-	struct job *parent;	/* the job that it preempts, or NULL */
-	struct job *child;	/* jobs that preempt it, the last one first */
+	struct job *parent;	/* the job that this job preempts, or NULL */
+	struct job *child;	/* jobs that preempt this job, newest first */
 	struct job *sibling, *back;	/* next and previous child of parent */
-	unsigned level;		/* depth in the tree; 0: it preempts no job */
+	unsigned level;		/* depth in the tree; 0: no parent */
 	long	entered;	/* recipients that have been READY */
 	long	chosen;		/* entered recipients that were fed, or are not
 				 * READY any more */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
-	long	used;		/* recipients fed, less those that its parent
-				 * has paid for */
+	long	used;		/* recipients fed, less recipients that the
+				 * parent has paid for */
 };
 
 /* ---- lists ----------------------------------------------------------- */
@@ -472,7 +472,7 @@ preempt_current(struct job *current)
 	if (s->slotcost < 2 || current->avail <= 0 ||
 	    current->entered <= s->minslots * s->slotcost)
 		return NULL;
-	/* a job without such a vertex has changed, and is no rival any more */
+	/* a rival without an open vertex has left its place: search again */
 	while (v == NULL && (rival = best_rival(current)) != NULL)
 		v = next_open_vertex(rival);
 	return v != NULL && can_pay(current, rival) &&
@@ -542,8 +542,8 @@ by_job_key(const void *a, const void *b)
 }
 
 /*
- * Costs O(n log n) at most, and sorts when an eighth of the list or more is
- * new, so O(log n) for a vertex.  A small thread is always sorted.
+ * Costs O(n log n) at most.  A long list is sorted only when an eighth of it or
+ * more is new, so the cost for a vertex is O(log n).
  */
 void
 order_sort_thread(struct thread *t)
@@ -587,9 +587,9 @@ order_enqueue(struct thread *t, struct vertex *v)
 	}
 }
 
-/* Offers the next vertices of a thread that may take agents.  If the clause has
- * jobs ahead, it offers one vertex for each agent that the thread may still
- * get, and leaves the others to jobs ahead. */
+/* Offers the next vertices of a thread that may take agents.  If agents of the
+ * clause get jobs ahead, one vertex is offered for each agent that the thread
+ * may still get; the others are left for jobs ahead. */
 static void
 offer_vertices(struct thread *t, int open)
 {
@@ -608,7 +608,7 @@ offer_vertices(struct thread *t, int open)
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
 		j = count_in_job(v);
 		if (j == NULL)
-			return;		/* no memory; a later change tries */
+			return;		/* no memory; a later change helps */
 		list_remove(&t->ready, v);
 		v->offered = 1;
 		list_append(&j->offer, v);
@@ -664,7 +664,7 @@ order_next_vertex(struct ring *r)
 	if (r->conf->bound)
 		first = r->ready.v[rnd(r->ready.n)].timer;
 	t = OWNER(struct thread, turn, first);
-	if (t->nta == 0)	/* its run begins */
+	if (t->nta == 0)	/* the run of the thread begins */
 		order_sort_thread(t);
 	return t->ready.head;
 }

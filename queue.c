@@ -85,8 +85,8 @@ static struct vertex *ended_vertices;	/* DONE, to sweep, linked by next */
 
 static int work_left = PASS_WORK;	/* units left in this pass */
 
-/* Sets the timer of the message to this time, mono, if the timer is later.
- * NEVER changes nothing. */
+/* Sets the timer of the message to this time, mono, if the timer is later or
+ * not set.  NEVER changes nothing. */
 static void
 advance_timer(struct message *m, double at)
 {
@@ -571,7 +571,7 @@ q_run_message_timer(struct message *m)
 	double at, next = NEVER;
 
 	heap_del(&q.due_messages, &m->due);
-	if (m->left == 0) {	/* its files could not be removed */
+	if (m->left == 0) {	/* the files could not be removed */
 		sweep_later(m);
 		return;
 	}
@@ -643,9 +643,9 @@ q_add_message(struct message *m)
 
 /* ---- commands of operators ------------------------------------------- */
 
-/* A command that takes effect later, or that leaves no tag as it is on a DSN,
- * is in the control file before it is confirmed.  The disk is synced for
- * commands that are not left to a later pass; these are few. */
+/* A command that takes effect later, or is on a DSN and so leaves no tag, is in
+ * the control file before it is confirmed.  The disk is synced for commands
+ * that are not left to a later pass; these are few. */
 enum outcome
 q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 {
@@ -671,7 +671,7 @@ q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 	if (!later)
 		return OUT_DONE;
 	if (v->state != V_HELD)
-		th_requeue(v, 1, 0);	/* no agent gets it meanwhile */
+		th_requeue(v, 1, 0);	/* no agent gets the job now */
 	advance_timer(v->msg, now.mono);
 	return OUT_PASS;
 }
@@ -790,8 +790,8 @@ host_bits(const struct thread *t, int all, const char *notary)
 static const struct status {
 	const char *word;
 	int	state;		/* enum rcpt_state */
-	int	all;		/* deferred: for all mail of its host */
-	int	dated;		/* deferred: its text begins with a time */
+	int	all;		/* deferred: the host takes no mail now */
+	int	dated;		/* deferred: the text begins with a time */
 	int	ours;		/* the scheduler writes the diagnostic line */
 } statuses[] = {
 	{ "ok", RC_OK, 0, 0, 1 },
@@ -919,7 +919,8 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 
 /* Finishes a recipient without a report if its tag on disk says so.  Removes a
  * lock of one of our agents, as no agent has this job; but not a lock of an
- * agent that has another portion and was not told which recipients. */
+ * agent that has another portion and was not told which recipients the
+ * portion has. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {
@@ -940,8 +941,8 @@ apply_tag(struct vertex *v, struct rcpt *r)
 			ctl_set_tag(name, r->off, ' ');
 }
 
-/* Returns the time of the next try of a deferred vertex, mono, and moves its
- * place in the retry list on.  No next try is later than expiry. */
+/* Returns the time of the next try of a deferred vertex, mono, and advances its
+ * retry_index.  No next try is later than expiry. */
 static long
 set_next_try(struct vertex *v)
 {
@@ -1011,7 +1012,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	advance_timer(m, end_if_due(v));	/* it may expire now */
+	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
 
 /* Returns 1 if a recipient that is left was deferred by a report. */
@@ -1108,7 +1109,7 @@ q_forget_message(struct message *m)
 	q.rcpts_in -= m->rcpts;
 	unlink_message(m);
 	m->end = END_FORGET;
-	end_if_complete(m);		/* ends its vertices */
+	end_if_complete(m);		/* ends the vertices */
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -1123,8 +1124,9 @@ remove_files(const struct message *m)
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 
-/* Makes the DSN that is due at the end of a message; or removes its files and
- * frees it, or tries that again later. */
+/* Lets the agent dsn make the DSN that is due at the end of the message.
+ * Without one, removes the files and frees the message, or tries that again
+ * later. */
 static void
 end_message(struct message *m)
 {
@@ -1151,9 +1153,10 @@ end_message(struct message *m)
 		while (m->vertices != NULL)	/* all are DONE */
 			msg_free_vertex(m->vertices);
 		msg_set_channel(m, th_get_channel("dsn"));
+		/* the next pass, which feeds the DSN, comes at once */
 		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
 		    0) == 0)
-			advance_timer(m, now.mono);	/* to feed the DSN */
+			advance_timer(m, now.mono);
 		return;
 	}
 	if (m->held)

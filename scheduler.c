@@ -57,7 +57,7 @@
 #define TICK		0.01	/* seconds; the step of a coarse clock, added to
 				 * a sleep so that the deadline has passed */
 
-/* The command line, as far as only this file uses it. */
+/* Values of the command line that only this file uses. */
 static struct {
 	int	daemon;		/* 1: in the background; the default */
 	int	force_daemon;	/* -d: in the background in spite of -i, -v */
@@ -433,7 +433,7 @@ open_log(const struct config *c)
 
 static struct {
 	long	pid;		/* of scheduler-syslog; 0: it does not run */
-	double	born;		/* mono; its start */
+	double	born;		/* mono; when scheduler-syslog was started */
 } syslog_child;
 
 /* Starts scheduler-syslog (syslog.c), which gets a copy of the log. */

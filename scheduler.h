@@ -118,11 +118,12 @@ struct conf {
 	struct setting v;
 	int	dsn;		/* 1: the channel is dsn; its only agent counts
 				 * for neither maxta nor -R */
-	struct feedback box, local;	/* limits for the host "-": box of one
-				 * mailbox, local of messages to several */
+	struct feedback box, local;	/* limits for the host "-": box for one
+					 * mailbox, local for messages to
+					 * several mailboxes */
 	enum cmd_bound bound;	/* how the command names the host */
 	unsigned nfrom;		/* clauses in from */
-	const struct clause *from[1];	/* in order */
+	const struct clause *from[1];	/* in the order of the file */
 };
 
 /* config: one reading of the file.  Freed when neither q nor a ring uses it. */
@@ -171,7 +172,8 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* offset of the line in the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char counted;	/* 1: the deferral by this run was counted */
+	unsigned char counted;	/* 1: a report of this run has deferred the
+				 * recipient */
 	const char *why;	/* reason of the last deferral, or NULL */
 };
 
@@ -199,8 +201,9 @@ struct rcpt {
  *	lists:	WAIT	wait of its thread
  *		READY	ready of its thread, or offer of its job (offered)
  *		FED	jobs of its agent, which may be starting
- *		HELD	none: its message is held, queue.c is about to delete or
- *			bounce it, or its tags are not written yet
+ *		HELD	none: the message is held, queue.c is about to delete or
+ *			bounce the vertex, or tags of its recipients are not
+ *			written yet
  *
  * A hold on its address leaves a vertex in WAIT or READY.
  */
@@ -221,11 +224,12 @@ enum why { WHY_NONE, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
-	struct vertex *next, *prev;	/* neighbours on its list; DONE: next
-				 * on the sweep's list */
-	struct vertex *other, *before;	/* neighbours in its message */
+	struct vertex *next, *prev;	/* neighbours on the list that has the
+					 * vertex; DONE: next on the sweep's
+					 * list */
+	struct vertex *other, *before;	/* neighbours in the message */
 	struct ta *ta;		/* FED: the agent */
-	struct rcpt *r;		/* its nr recipients; &one for up to one */
+	struct rcpt *r;		/* nr recipients; &one for none or one */
 	struct rcpt one;
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that the file shows as sent */
@@ -234,19 +238,19 @@ struct vertex {
 				 * vertex */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; WAIT: the next try; FED: the latest
-				 * retryat of this run, or 0; HELD for its
-				 * tags: the next try, or 0 if it was READY */
+				 * retryat of this run, or 0; HELD until tags
+				 * are written: the next try, 0: then READY */
 	int	tried;		/* mono; end of the last run, if tries > 0 */
 	unsigned tries : 13;	/* runs after which recipients were left, at
 				 * most TRIES_MOST */
-	unsigned retry_index : 7;	/* in the retry list */
+	unsigned retry_index : 7;	/* the next factor in the retry list */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: wakeup is a retryat */
-	unsigned returned : 1;	/* an agent has ended with this as its oldest
-				 * job, perhaps not begun */
-	unsigned cancel : 2;	/* enum cancel: the command on the vertex that
-				 * is on disk.  FED: carried out after the
-				 * report; HELD: in a later pass */
+	unsigned returned : 1;	/* 1: an agent has ended whose oldest job was
+				 * the vertex, perhaps not begun */
+	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
+				 * FED: after the report; HELD: in a later
+				 * pass */
 	unsigned host : 3;	/* HOST_ bits of this run */
 	unsigned offered : 1;	/* READY: 1: on the list of the job */
 	unsigned portion : 1;	/* other vertices have recipients of the message
@@ -259,8 +263,8 @@ enum msg_end { END_REMOVE,
 	       END_ASIDE,	/* set aside */
 	       END_ASIDE_DOUBLE,	/* set aside as a double bounce */
 	       END_DROP,	/* removed by a command */
-	       END_GONE,	/* another program has removed them */
-	       END_FORGET };	/* they stay, and the message leaves core */
+	       END_GONE,	/* another program has removed the files */
+	       END_FORGET };	/* the files stay, the message leaves core */
 
 /*
  * message: one control file and its message file, in core.  Freed by the sweep.
@@ -273,23 +277,25 @@ struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct job *jobs;	/* one for a ring, owned by order.c */
 	struct chan *chan;	/* the channel that counts the message: that of
-				 * its first recipient; dsn, when only a DSN is
-				 * left */
+				 * the first recipient; dsn, when only a DSN
+				 * is left */
 	struct vertex *vertices;	/* linked by other */
-	struct vertex first;	/* memory of one vertex; free if its msg is
+	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
 	struct message *swept;	/* next on the sweep's list */
 	unsigned long loaded;	/* q.events at the time of loading */
 	struct timer due;	/* the next expiry or warning */
 	int	born;		/* mono; arrival by the message file's mtime */
-	int	queued;		/* mono; control file put into transport/ */
-	struct spool_time time;	/* of the message file, for its id */
+	int	queued;		/* mono; when the control file was put into
+				 * transport/ */
+	struct spool_time time;	/* of the message file, for the spool id */
 	int	since;		/* mono; the last loading */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned ndsn : 2;	/* vertices of left on the channel dsn */
+	unsigned ndsn : 2;	/* vertices on the channel dsn; left counts
+				 * them, too */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned wants_delay : 1;	/* a NOTIFY list has DELAY */
@@ -313,9 +319,10 @@ struct message {
 
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
- * is due.  Owned by intake.c.  A stub has 64 bytes where pointers have eight,
- * its places in a hash and a heap included, and the bytes of its name beyond
- * 10.  Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
+ * is due.  Owned by intake.c.  Where pointers have eight bytes, a stub with a
+ * name of up to 10 bytes needs 64, places in a hash and a heap included; a
+ * longer name needs more.  Costs: O(1) to find a stub by its number,
+ * O(log stubs) for its timer.
  */
 struct stub {
 	struct hlink link;	/* by the number of the name */
@@ -339,7 +346,7 @@ struct skip {
 
 /* list: vertices, linked by next and prev.  Each change is O(1). */
 struct list {
-	struct vertex *head;	/* its prev is the last vertex */
+	struct vertex *head;	/* the first; head->prev is the last vertex */
 	unsigned n;
 };
 
@@ -373,7 +380,8 @@ struct thread {
 	double	until;		/* mono; DEAD: end of the dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
 	double	used;		/* mono; last report, start or mail */
-	double	good, bad;	/* mono; last good, last bad report; -NEVER */
+	double	good, bad;	/* mono; last good, last bad report; -NEVER:
+				 * none yet */
 	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long died;	/* q.events at the last death */
@@ -392,7 +400,8 @@ struct thread {
 	int	run;		/* mono; beginning of the last run */
 	unsigned nta;		/* working agents */
 	unsigned nstart;	/* agents of nta before their first #hungry */
-	unsigned nref;		/* agents with this thread */
+	unsigned nref;		/* agents that work for the thread, or did so
+				 * last */
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned nheld;		/* vertices HELD */
 	unsigned noffer;	/* READY vertices on the lists of their jobs */
@@ -400,17 +409,18 @@ struct thread {
 	unsigned fresh;		/* vertices READY since ready was sorted */
 	/* of intake.c */
 	unsigned last_file;	/* number of the last file with mail here */
-	struct vertex *vertex;	/* vertex that the mail of that file is in */
+	struct vertex *vertex;	/* vertex with the recipients of that file */
 	double	soonest;	/* mono; earliest time for a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
 				 * host */
-	unsigned char can_take_agent;	/* 1: for READY vertices, if any */
-	unsigned char triggered;	/* queueonly: 1: a T line or a flush
-					 * lets its vertices go */
+	unsigned char can_take_agent;	/* 1: another agent may work for READY
+					 * vertices of the thread */
+	unsigned char triggered;	/* queueonly: 1: vertices may go, by
+					 * a T line or a flush */
 	unsigned char listed;	/* 1: on the sweep's list */
-	unsigned char delayed;	/* 1: a vertex in WAIT was due, but for its
-				 * run */
+	unsigned char delayed;	/* 1: a vertex in WAIT stays there after wakeup,
+				 * until the run ends */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
 	char	host[1];
 };
@@ -460,7 +470,7 @@ struct ring {
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
-	unsigned char portions;	/* portions of the last agent that started */
+	unsigned char portions;	/* 1: the agent started last takes portions */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
@@ -486,7 +496,8 @@ struct totals {
 /* hold: a hold of an operator.  Owned by held.c. */
 struct hold {
 	struct hold *next;	/* in the order of the file */
-	char	**patterns;	/* for addresses; NULL: it holds a message */
+	char	**patterns;	/* of addresses; NULL: the hold is on a
+				 * message */
 	char	text[1];	/* the pattern, or the name of the message */
 };
 
@@ -507,8 +518,8 @@ struct queue {
 	unsigned long evicted;	/* messages forgotten so far */
 	unsigned long moves;	/* counts vertices that begin to WAIT, and
 				 * destinations that die */
-	struct message *largest;	/* had the most recipients about a
-					 * second ago; or NULL */
+	struct message *largest;	/* message with the most recipients
+					 * about a second ago, or NULL */
 	struct thread *all;	/* threads in use */
 	struct thread *unused;	/* other threads, the longest unused first */
 	int	unsaved;	/* USES and CHANGES */
@@ -517,8 +528,8 @@ struct queue {
 	struct ta *agents;	/* owned by ta.c */
 	unsigned nthreads;	/* threads in use */
 	unsigned nheld;		/* messages held by name */
-	unsigned ndsn;		/* vertices that the agent dsn has, without
-				 * those of dsn/delay */
+	unsigned ndsn;		/* vertices that the agent dsn has, but for
+				 * dsn/delay */
 	unsigned nagents;	/* agents not yet gone */
 	struct slots slots;	/* all agents but that of the channel dsn */
 	unsigned long events;	/* counts messages loaded and destinations that
@@ -571,7 +582,7 @@ struct ta {
 	unsigned stretch;	/* jobs of this thread, fed in a row */
 	unsigned long njobs;	/* jobs fed since the start */
 	unsigned noise;		/* lines outside the protocol, and reports
-				 * on no job of its own */
+				 * that fit no job of the agent */
 	unsigned char working;	/* 1: counted by thread->nta */
 	unsigned char reaped;	/* 1: the process has ended */
 	unsigned char started;	/* 1: has sent #hungry; 0: thread->nstart
@@ -580,8 +591,8 @@ struct ta {
 	unsigned char ending;	/* 1: counted by nending */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
 	unsigned char overlong;	/* 1: the rest of the line is ignored */
-	unsigned char portions;	/* 1: its job lines may name recipients; before
-				 * its first #hungry a guess */
+	unsigned char portions;	/* 1: job lines may name recipients; before the
+				 * first #hungry this is a guess */
 	double	born;		/* mono; the start */
 	double	heard;		/* mono; the last sign of life */
 	double	fed;		/* mono; when a job was last sent; -1:
@@ -590,13 +601,13 @@ struct ta {
 	size_t	npart;
 	char	*outbuf;	/* nout bytes are not written yet; or NULL */
 	size_t	nout;
-	char	complaint[200];	/* the first line outside the protocol since its
+	char	complaint[200];	/* the first line outside the protocol since the
 				 * last report or #hungry */
-	char	step[100];	/* the last #step on its oldest job */
+	char	step[100];	/* the last #step on the oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
 	int	repeated;	/* 1: the last report was a repeated deferral */
-	char	relay[100];	/* the other host, by the reports on its oldest
+	char	relay[100];	/* the other host, by the reports on the oldest
 				 * job; or "" */
 };
 

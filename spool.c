@@ -90,17 +90,18 @@ message_path(const char *name)
 
 /* ---- directories at start -------------------------------------------- */
 
-#define ANY_MODE	0	/* never: any mode; if others may write, then
-				 * with the sticky bit */
+#define ANY_MODE	0	/* value of never: any mode, but with the sticky
+				 * bit if others may write */
 #define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of the path of the post
 						 * office: paths of its files
 						 * fit */
 
-/* The last of them becomes the working directory. */
+/* The directories of the post office.  The last one becomes the working
+ * directory. */
 static const struct {
 	const char *name;
 	int	mode;		/* of a directory that we make */
-	int	never;		/* bits that its mode must not have */
+	int	never;		/* bits that the mode must not have */
 } places[] = {
 	{ "public", 01777, ANY_MODE },
 	{ "private", 0700, 077 },
@@ -155,7 +156,7 @@ set_mode(const char *path, int mode)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd < 0)
 		return -1;
-	errno = EAGAIN;		/* another directory has taken its place */
+	errno = EAGAIN;		/* if path is another directory by now */
 	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    !is_same_file(&st, &seen) || st.st_uid != geteuid() ||
 	    fchmod(fd, (mode_t)mode) < 0;
@@ -359,14 +360,14 @@ next_datagram_name(char *name)
 
 static struct dir {
 	int	exists;
-	int	dirty;		/* 1: it has to be read */
-	long	mtime;		/* its last change of entries; 0: unknown */
+	int	dirty;		/* 1: the directory has to be read */
+	long	mtime;		/* last change of entries; 0: unknown */
 	double	changed;	/* mono; when mtime was first seen */
-	double	began;		/* mono; when it was last read */
-	double	rest;		/* mono; end of its rest; 0: no reading has
-				 * ended or failed yet */
-	double	reread;		/* mono; when its forgotten files are due;
-				 * NEVER: it has none */
+	double	began;		/* mono; when the last reading began */
+	double	rest;		/* mono; no reading begins earlier; 0: no
+				 * reading has ended or failed yet */
+	double	reread;		/* mono; when forgotten files are due; NEVER:
+				 * there are none */
 	long	complete;	/* by the clock of the disk; the last complete
 				 * reading has met each message whose message
 				 * file changed its status before this time */
@@ -380,8 +381,8 @@ static struct {
 	const char *problem;	/* what follow_transport has logged last */
 	/* the directory that is being read */
 	DIR	*open;		/* NULL: none is being read */
-	int	at;		/* its index in dirs */
-	int	forgotten_due;	/* 1: its forgotten files may be loaded */
+	int	at;		/* index in dirs */
+	int	forgotten_due;	/* 1: forgotten files may be loaded */
 	long	complete;	/* complete of dirs after this reading */
 	long	entries;	/* entries read so far */
 } scan;

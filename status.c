@@ -92,7 +92,7 @@ static struct {
 	int	missing;		/* 1: a pipe or the port could not be
 					 * opened; this was logged */
 	long	dump_pid[PLACES];	/* process numbers, 0: free */
-	double	next_log;		/* mono; no request is logged before */
+	double	next_log;		/* mono; no request is logged sooner */
 } st;
 
 /* ---- commands: their targets ------------------------------------------ */
@@ -311,7 +311,7 @@ do_hold(struct operation *op)
 		    op->n[OUT_REPORT]);
 }
 
-/* Releases holds.  If the disk fails, those released before stay released. */
+/* Releases holds.  If the disk fails, holds released so far stay released. */
 static void
 do_release(struct operation *op)
 {
@@ -849,13 +849,13 @@ read_inlet(struct inlet *d)
 double
 status_prep(fd_set *in, int *max)
 {
-	int is_deaf = st.accept_failed || find_free_place(NO_UID) < 0;
+	int is_paused = st.accept_failed || find_free_place(NO_UID) < 0;
 
-	if (!is_deaf)
+	if (!is_paused)
 		fd_watch(port_fd, in, max);
 	fd_watch(queries.in, in, max);
 	fd_watch(commands.in, in, max);
-	return is_deaf || st.missing ? st.retry_at - now.mono : 3600;
+	return is_paused || st.missing ? st.retry_at - now.mono : 3600;
 }
 
 void

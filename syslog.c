@@ -10,7 +10,7 @@
  * becomes the warning "set-aside msg=123-45 to=postman/123-45 ..." of IDENT,
  * which is "scheduler[PID]".  syslogd adds a stamp of its own.
  *
- * syslog(3) waits while syslogd does not read, for example since its disk or
+ * syslog(3) waits while syslogd does not read, for example while its disk or
  * its console hangs.  In a process of its own, this wait delays no mail: the
  * scheduler drops the lines that this program does not read at once.
  *

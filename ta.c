@@ -409,9 +409,9 @@ idle_del(struct ta *ta)
 	count_agents(ta->ring, 0, -1, 0);
 }
 
-/* Counts the agent as ending, or no longer, as its end takes too long. */
+/* Counts the agent as ending; with 0 no more, as the end takes too long. */
 static void
-set_ending(struct ta *ta, int ending)
+count_ending(struct ta *ta, int ending)
 {
 	count_agents(ta->ring, 0, 0, ending - ta->ending);
 	ta->ending = ending;
@@ -441,7 +441,7 @@ end_agent(struct ta *ta, int grace)
 	if (ta->state == TA_IDLE)
 		idle_del(ta);
 	ta->state = TA_CLOSING;
-	set_ending(ta, 1);
+	count_ending(ta, 1);
 	th_update(ta->thread);
 	ta->due = now.mono + SOON;
 	grace = grace && append_output(ta, "\n") == 0;
@@ -529,8 +529,8 @@ jobs_allowed(const struct ta *ta)
 	return share < low ? low : share < high ? share : high;
 }
 
-/* Returns 1 if the agent has reached maxage or maxjobs.  A new agent may find
- * another machine of the host, and has leaked no memory yet. */
+/* Returns 1 if the agent has reached maxage or maxjobs.  A new agent in its
+ * place may find another machine of the host, and has leaked no memory yet. */
 static int
 is_worn_out(const struct ta *ta)
 {
@@ -678,7 +678,7 @@ note_noise(struct ta *ta, const char *what, const char *line)
 		    ta->ring->chan->name, what, line);
 }
 
-/* Keeps the text of a line "#step" on its oldest job, for mailq. */
+/* Keeps the text of a line "#step" on the oldest job, for mailq. */
 static void
 note_step(struct ta *ta, const char *line)
 {
@@ -728,7 +728,7 @@ handle_hungry(struct ta *ta, const char *words)
 		ta->skip--;
 		return;
 	} else if (ta->jobs.n == 0 || ta->fed < 0) {
-		/* a closing agent may not have read of its end yet */
+		/* a closing agent may not have read the empty line yet */
 		if (ta->state != TA_CLOSING)
 			note_noise(ta, "hungry, but it has no job", "");
 		return;
@@ -789,9 +789,9 @@ handle_line(struct ta *ta, char *line)
 		handle_report(ta, line);
 }
 
-/* Acts on the lines that n new bytes in inbuf end.  In front of them is room
- * for the npart bytes of a line that were kept before.  Keeps the beginning of
- * the next line; drops a line that is too long. */
+/* Acts on the lines that are whole after n new bytes in inbuf.  The npart
+ * bytes of a line that were kept before have room in front of them.  Keeps the
+ * beginning of the next line; drops a line that is too long. */
 static void
 handle_lines(struct ta *ta, size_t n)
 {
@@ -886,11 +886,11 @@ has_begun(const struct ta *ta)
 	return tag == '~' || tag == '+' || tag == '-';
 }
 
-/* Returns 1 if the oldest job counts as in work when the agent ended.  begun:
- * reports, tags or silence say so.  If they do not, the agent may set no tags:
- * then a job counts that was the oldest at an earlier such end; or, if this
- * agent has finished no job, any job after more than FAILURES such ends in a
- * row. */
+/* Returns 1 if the agent, which has ended, counts as at work on its oldest job.
+ * begun is 1 if reports, tags or silence show that it was.  If begun is 0,
+ * perhaps the agent sets no tags.  Then the job counts if it was the oldest job
+ * at such an end before.  For an agent that has finished no job, the job counts
+ * after more than FAILURES such ends in a row. */
 static int
 was_in_work(const struct ta *ta, int begun)
 {
@@ -903,7 +903,7 @@ static void
 release_jobs(struct ta *ta, int status)
 {
 	struct ring *r = ta->ring;
-	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent to it */
+	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent */
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
 	int in_use = !q.no_feeding && !ring_is_old(r);
 	int stopped = r->dead > now.mono;
@@ -965,8 +965,8 @@ ta_reap(long pid, int status)
 }
 
 /* Acts on the timer of the agent: ends it if it was idle or silent for too
- * long.  An agent that is ending first stops to count as ending, and then gets
- * signals. */
+ * long.  An agent that does not end in time is first no longer counted as
+ * ending, and then gets signals. */
 static void
 run_timer(struct ta *ta)
 {
@@ -981,15 +981,15 @@ run_timer(struct ta *ta)
 			ta->due = now.mono + GRACE;
 		else
 			signal_agent(ta);
-		set_ending(ta, 0);
+		count_ending(ta, 0);
 	}
 }
 
 /* ---- one vertex ------------------------------------------------------ */
 
-/* Gives the vertex to the busy agent of its host that has the fewest jobs,
- * fewer than this number, and may get more; of several to the newest.  Returns
- * 0, or -1 if there is no such agent. */
+/* Gives the vertex to the busy agent of its host that has the fewest jobs, the
+ * newest of several.  The agent must have fewer jobs than this number and may
+ * get more.  Returns 0, or -1 if there is no such agent. */
 static int
 feed_least_busy(struct vertex *v, long jobs)
 {

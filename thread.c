@@ -491,20 +491,20 @@ trigger_thread(struct thread *t)
 {
 	if (t->ring == NULL) {
 		if (t->until > now.mono)
-			t->until = now.mono;	/* th_get revives it */
+			t->until = now.mono;	/* th_get ends the dead time */
 		return 0;
 	}
 	/* failure, success and delay may be names of hosts, too */
 	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
 		return 0;
 	t->triggered = 1;
-	/* the present run does not try again what it has deferred */
+	/* a run tries no vertex again that it has deferred */
 	wake_vertices(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
 	th_update(t);
 	return 1;
 }
 
-/* Only threads of mailboxes are not found by channel and host. */
+/* th_lookup with box 0 finds all threads of a host but those of mailboxes. */
 void
 th_trigger_host(const char *host)
 {
@@ -690,7 +690,7 @@ th_detach_agent(struct ta *ta)
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nstart -= !ta->started;
-	/* what the run has deferred may be due at its end */
+	/* vertices that the run has deferred may be due at the end of it */
 	if (--t->nta == 0 && t->delayed && t->soonest > NOW + 1)
 		t->soonest = NOW + 1;
 }
@@ -784,8 +784,9 @@ th_unfeed(struct vertex *v)
 /* ---- reload and sweep ------------------------------------------------ */
 
 /* Moves a thread to another ring.  No dead time and no vertex without a retryat
- * lasts beyond the longest wait of the new clause.  The pause of a sender ends:
- * the agent dsn, which keeps the pause, ends with the old ring. */
+ * lasts beyond the longest wait of the new clause.  Vertices of the channel dsn
+ * are due now: the agent dsn, which kept the pause for which they wait, ends
+ * with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {
