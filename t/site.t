@@ -9,6 +9,7 @@ po=$tmp/po
 log=$tmp/log/scheduler
 gate=$tmp/gate
 spool_new "$po"
+mkdir "$tmp/stats"
 MAILBIN=$tmp/bin MAILSHARE=$tmp LOGDIR=$tmp/log
 export MAILBIN MAILSHARE LOGDIR
 conf "$tmp/cf" <<END
@@ -19,7 +20,7 @@ gate/*	command="$A -c gate -w $gate -o $tmp/out -s $tmp/said"
 END
 
 start() {	# a daemon: its exit code
-	"$S" -P "$po" -f "$tmp/cf" -l "$tmp/stat" >"$tmp/start" 2>&1
+	"$S" -P "$po" -f "$tmp/cf" -l "$tmp/stats/stat" >"$tmp/start" 2>&1
 	start_rc=$?
 	pid=$(head -n 1 "$po/.pid.scheduler")
 	lib_pids="$lib_pids $pid"
@@ -44,17 +45,16 @@ put "$po" 101-1 test h user
 ok 'mail is delivered' wait_for 30 in_log 'complete msg=101-1'
 mv "$log" "$log.0"
 : >"$log"
-mv "$tmp/stat" "$tmp/stat.0"
+mv "$tmp/stats/stat" "$tmp/stat.0"
 set_clock "$MONO" '0 5'	# each pass takes 5 seconds
 ok 'a renamed log is opened anew without a signal' wait_for 30 eval \
     'put "$po" "2$((n += 1))-1" test h user && grep complete "$log"'
 ok 'a renamed statistics log is made anew without a signal' \
-    wait_for 30 grep . "$tmp/stat"
+    wait_for 30 grep . "$tmp/stats/stat"
 ok 'lines of the time before are in the old logs' eval \
     'grep "complete msg=101-1" "$log.0" && grep . "$tmp/stat.0"'
 # Each failure is logged once, while mail is delivered for minutes of its clock.
-mv "$tmp/stat" "$tmp/stat.1"
-mkdir "$tmp/stat"
+mv "$tmp/stats" "$tmp/stats.1"
 ok 'a statistics log that cannot be opened is logged' \
     wait_for 30 in_log ' err statlog file='
 mv "$tmp/log" "$tmp/logs"
@@ -73,9 +73,9 @@ ok 'a reload logs both once more' wait_for 30 eval \
     '[ "$(in_log " err \(stat\)*log file=" | wc -l)" -eq 4 ]'
 mv "$tmp/logs" "$tmp/log"
 log=$tmp/log/scheduler
-rmdir "$tmp/stat"
+mkdir "$tmp/stats"
 ok 'the statistics log is made when it can be' wait_for 30 eval \
-    'put "$po" "2$((n += 1))-1" test h user; [ -f "$tmp/stat" ]'
+    'put "$po" "2$((n += 1))-1" test h user; [ -f "$tmp/stats/stat" ]'
 kill "$pid"
 wait_for 30 gone "$pid"
 S=$top/scheduler
@@ -109,7 +109,7 @@ put "$po" 301-1 gate h user
 wait_for 30 grep '^<301-1' "$tmp/said"
 old=$pid
 kill -TERM "$old"
-bg "$S" -P "$po" -f "$tmp/cf" -l "$tmp/stat" >"$tmp/start" 2>&1
+bg "$S" -P "$po" -f "$tmp/cf" -l "$tmp/stats/stat" >"$tmp/start" 2>&1
 new=$bg_pid
 ok 'a new scheduler waits for one that is ending' \
     wait_for 30 grep " waiting pid=$old is ending" "$tmp/start"
@@ -293,7 +293,7 @@ is 'a program has nothing else in its environment' \
 ok 'sm takes its table from MAILSHARE, and X doubles dots' \
     wait_for 30 grep -x '[.][.]dot' "$tmp/catted"
 ok 'errormail takes its forms from MAILSHARE' \
-    wait_for 30 grep 'our own form' "$po"/router/*
+    wait_for 30 eval 'grep "our own form" "$po"/router/*'
 ok 'the first line of To has the address' grep '^To: <' "$po"/router/*
 kill "$pid"
 wait_for 30 gone "$pid"
