@@ -278,9 +278,9 @@ keep_or_free(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* Shows the spool, as no scheduler answers, unless one was named or its answer
- * is necessary.  Returns an exit code, which is not 0 if a scheduler took a
- * request and sent nothing. */
+/* Shows the spool, as no scheduler answers, unless a scheduler was named or its
+ * answer is necessary.  Returns an exit code, which is not 0 if a scheduler
+ * took a request and sent nothing. */
 static int
 show_spool(struct mq_ask *a)
 {

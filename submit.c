@@ -625,7 +625,8 @@ serve_smtp(void)
 	how.take = queue_smtp;
 	opt.verbose = 0;
 	if (!how.batch)
-		say_set_mute();	/* inetd makes it the connection */
+		say_set_mute();	/* inetd gives us the connection as standard
+				 * error */
 	if (entry_open(opt.po, &how.serves) < 0) {
 		if (!how.batch)
 			printf("421 4.3.0 %s\r\n", say_last());
@@ -704,7 +705,7 @@ check_table(void)
 }
 
 /* Opens descriptors 0, 1 and 2 if the parent closed them: the next file would
- * get their number.  0 is then not readable.  0, or -1 with errno. */
+ * get their number.  Then 0 cannot be read.  0, or -1 with errno. */
 static int
 open_standard(void)
 {
@@ -725,7 +726,7 @@ reset_signals(void)
 
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);	/* ignored, no child has a status */
+	signal(SIGCHLD, SIG_DFL);	/* if ignored, no child has a status */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

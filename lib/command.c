@@ -42,7 +42,7 @@
 struct splitting {
 	const char *s;		/* the rest of the command */
 	const char *channel, *host;
-	const char *(*var)(const char *);	/* NULL: only check */
+	const char *(*var)(const char *);	/* NULL: only checks */
 	struct command *c;
 	struct text out;
 	char	*word;		/* the beginning of the current word */

@@ -77,7 +77,7 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define N_LINES	6	/* lines behind a recipient, perhaps with its N line */
+#define N_LINES	6	/* lines that are searched for the N line */
 
 const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 

@@ -55,8 +55,8 @@ struct ctl {
 	int	seen_i, seen_s;	/* an i (s) line was read */
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
-	unsigned long nfailed;	/* of nrcpt, with the tag '-': failed */
-	unsigned long ndone;	/* of nrcpt, with the tag '+' */
+	unsigned long nfailed;	/* recipients of nrcpt with the tag '-' */
+	unsigned long ndone;	/* recipients of nrcpt with the tag '+' */
 	unsigned long ndiag;	/* diagnostic lines so far that are in no DSN */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */

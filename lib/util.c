@@ -344,7 +344,7 @@ int log_masks;
 int log_copy = -1;
 
 static struct {
-	int	fd;		/* where lines go; 2 until log_open */
+	int	fd;		/* gets the lines; 2 until log_open */
 	unsigned long lost;	/* lines that log_copy did not take */
 	size_t	held;		/* bytes in buf */
 	size_t	said;		/* of held, bytes that were written to 2 and

@@ -56,7 +56,7 @@ int	main(int, char **);
 #ifdef NO_FSYNC
 #define fd_sync(fd) ((void)(fd), sync(), 0)
 #else
-#define fd_sync fsync	/* data on disk: 0 or -1 */
+#define fd_sync fsync	/* writes data to the disk: 0 or -1 */
 #endif
 
 #ifdef NO_MKFIFO
@@ -94,7 +94,7 @@ int	main(int, char **);
 struct text {
 	char	*s;		/* caller's memory */
 	size_t	len;		/* bytes used, without the final NUL */
-	size_t	size;		/* bytes of that memory */
+	size_t	size;		/* bytes of the memory at s */
 	int	cut;		/* a part of the text did not fit */
 	int	clean;		/* 1: control and 8-bit bytes are added as
 				 * \ooo; 2: blanks, too */
@@ -161,8 +161,8 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
-	double	up;		/* seconds since an earlier moment, such as
-				 * boot */
+	double	up;		/* seconds since a moment before that of mono,
+				 * such as boot */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 
@@ -301,7 +301,8 @@ struct heap {
 	unsigned n, size;
 };
 
-int	heap_reserve(struct heap *, unsigned n);	/* room for n: 0, -1 */
+/* Makes room for n timers: 0, or -1 without memory. */
+int	heap_reserve(struct heap *, unsigned n);
 /* Adds the timer to the heap, or moves it to another due time. */
 void	heap_set(struct heap *, struct timer *, double when);
 /* Removes the timer, if it is in the heap. */
@@ -329,7 +330,7 @@ int	groups_leave(gid_t gid);
 struct passwd *user_find(const char *name, long uid);
 #endif
 
-/* ---- hash: chained, doubled at one entry a chain.  Expected O(1) ------- */
+/* ---- hash: chained, doubled at one entry a chain.  Expected O(1) ------ */
 
 struct hlink {
 	struct hlink *next;

@@ -399,7 +399,7 @@ send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
 	return rc;
 }
 
-/* Asks for a dump: 1 if one comes. */
+/* Asks for a dump: 1 if a dump comes, else 0. */
 static int
 ask_pipe(struct mq_ask *a, const char *path, int trusted)
 {
@@ -524,7 +524,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 
 /* ---- in turn --------------------------------------------------------- */
 
-/* Asks the next of the usual places: 1 if it answers. */
+/* Asks the next of the usual places: 1 if it answers, else 0. */
 static int
 ask_usual(struct mq_ask *a)
 {

@@ -17,7 +17,7 @@
 #include "mq.h"
 
 #define FIND_ONLY	UINT_MAX	/* in place of an id: adds no word */
-#define BYTES_MOST	(128.0 * 1024 * 1024)	/* of memory for a queue */
+#define BYTES_MOST	(128.0 * 1024 * 1024)	/* most bytes of a queue */
 
 const char *const mq_state_name[] = {
 	"other", "retry", "host", "run", "limit", "next", "agent",
@@ -216,7 +216,7 @@ mq_msg_get(struct mq_queue *q, const char *name, int make)
 	return m;
 }
 
-/* Job n, which is its index + 1, becomes the last of its message. */
+/* Makes job n, whose index is n - 1, the last of its message. */
 static void
 append_job(struct mq_queue *q, unsigned n)
 {

@@ -101,8 +101,8 @@ struct mq_job {
 struct mq_msg {
 	const char *name;	/* [X/[Y/]]123-45 */
 	const char *sender;	/* NULL: not known */
-	const char *skipped;	/* why it is not in core; NULL: in core */
-	int	next;		/* skipped: seconds until it is read again */
+	const char *skipped;	/* why the message is not in core, or NULL */
+	int	next;		/* skipped: seconds until it is read */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
@@ -136,7 +136,7 @@ struct mq_note {
 
 /* mq_unrouted: a message that submit -q could not route yet. */
 struct mq_unrouted {
-	const char *num;	/* its name in deferred/ */
+	const char *num;	/* name of the message in deferred/ */
 	const char *reason;	/* "": not known */
 	long	age;		/* seconds; MQ_UNKNOWN */
 	int	tries;		/* 0: not known */
@@ -164,7 +164,7 @@ struct mq_queue {
 	double	bytes;		/* memory in use */
 	double	stored;		/* messages, by the scheduler's report */
 	/* each age is that of the oldest message, in seconds */
-	int	evicted;	/* messages that are on disk alone */
+	int	evicted;	/* messages that are only on disk */
 	int	evicted_age;	/* MQ_UNKNOWN: not known */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* double bounces in postman/ */
@@ -186,12 +186,12 @@ struct mq_queue {
 	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
 	/* the caller sets the next three before the dump is read */
-	int	only_dests;	/* keep destinations alone */
+	int	only_dests;	/* keep only destinations */
 	int	both;		/* keep the queue and pass the report on */
 	int	with_dests;	/* keep facts of destinations with the queue */
 	int	filtered;	/* a filter hides jobs or destinations */
 	int	picked;		/* pick.c has filtered the messages */
-	char	postoffice[MQ_PATH_MAX];	/* of the dump; "": none */
+	char	postoffice[MQ_PATH_MAX];	/* in the dump; "": none */
 	struct hash words, names, places;
 	unsigned seed;
 };
@@ -270,7 +270,7 @@ struct mq_ask {
 	int	two;		/* protocol 2: the connection stays open for
 				 * writing */
 	int	cleared;	/* pipes of killed runs were removed */
-	char	why[MQ_WHY_MAX];	/* why the places before failed */
+	char	why[MQ_WHY_MAX];	/* why the earlier places failed */
 	struct mq_in in;
 };
 
@@ -376,7 +376,7 @@ struct mq_order;
 /* Reads the messages of po/deferred, oldest first, as far as we may: 0, or -1
  * without memory. */
 int	mq_read_unrouted(struct mq_queue *, const char *po);
-/* Prints the lines of show about po/deferred/NUM: its tries and reason. */
+/* Prints what mailq show says of po/deferred/NUM: its tries and reason. */
 void	mq_put_deferred(const char *po, const char *num);
 /* Releases the messages that words of the command match, or names them in a dry
  * run.  Removes these words from the command, except "all".  An exit code. */
@@ -477,7 +477,8 @@ void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
 void	mq_show_counts(const struct mq_queue *, int scheduler);
-void	mq_put_totals(const struct mq_queue *);	/* the list's last line */
+void	mq_put_totals(const struct mq_queue *);	/* prints the last line of a
+						 * list */
 /* Print the queue by destination: 0, or -1 without memory. */
 int	mq_show_shape(struct mq_queue *, const struct mq_view *);
 int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
@@ -508,7 +509,7 @@ struct mq_pick {
 	unsigned long states;	/* bits; 0: any state */
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
-	int	jobs;		/* a command on a pattern: shows jobs alone */
+	int	jobs;		/* a command on a pattern: shows only jobs */
 	int	careful;	/* all recipients of a message must pass */
 	int	released;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
@@ -580,7 +581,7 @@ int	mq_order_send(struct mq_order *, struct mq_ask *, struct mq_queue *,
 
 /* ---- one message (story.c) ----------------------------------------- */
 
-/* Keeps a line of the report if it names agents. */
+/* Keeps a line of the report if the line names agents. */
 void	mq_keep_thread(void *, const char *line);
 /* Shows the named messages, or those that pass the filters, with their part of
  * the log: an exit code. */

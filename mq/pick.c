@@ -174,7 +174,7 @@ job_passes(const struct mq_pick *p, const struct mq_msg *m,
 	    strcmp(j->what, p->hold) == 0)) && dest_passes(p, j->dest);
 }
 
-/* Applies the filters on the message alone. */
+/* Returns 1 if the message passes the filters on messages. */
 static int
 message_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -190,8 +190,8 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 	return !p->released || m->held;
 }
 
-/* Applies the other filters to a message without jobs: it is over, on disk, or
- * skipped. */
+/* Returns 1 if a message without jobs, which is over, on disk, or skipped,
+ * passes the other filters. */
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -261,7 +261,7 @@ hide_unmatched_jobs(const struct mq_pick *p, struct mq_queue *q,
 	}
 }
 
-/* Applies filters on recipients, by the control file. */
+/* Applies the filters on recipients to those in the control file. */
 static enum match
 match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)

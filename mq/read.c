@@ -284,7 +284,7 @@ parse_span(const char *s, int *n)
 	return 0;
 }
 
-/* Cuts ", expires in 4d23h, tries=3" off the end of s into the job. */
+/* Moves ", expires in 4d23h, tries=3" from the end of s into the job. */
 static void
 cut_expiry(struct mq_job *j, char *s)
 {
@@ -862,7 +862,7 @@ read_facts(struct reader *r)
 
 /* ---- all of it ------------------------------------------------------- */
 
-/* Reads the first lines. */
+/* Reads the lines before the vertices. */
 static enum mq_read
 read_greeting(struct reader *r)
 {

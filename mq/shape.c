@@ -29,7 +29,7 @@ struct row {
 	unsigned long ageless, sizeless;
 	double	size;
 	unsigned long by_state[STATES];
-	const char *what[STATES];	/* of the last job with that state */
+	const char *what[STATES];	/* from the last job with that state */
 	const char *reason;		/* reason of most jobs */
 	unsigned long most;		/* jobs with reason */
 	unsigned long same;		/* jobs with the reason of the last

@@ -15,8 +15,8 @@
 
 /* ---- what a job waits for --------------------------------------------- */
 
-/* The words for a state, and for what is more about it; "" stands for any other
- * text.  The first line that fits counts. */
+/* The words for a state with this member what; "" stands for any other text.
+ * The first line that fits counts. */
 static const struct {
 	enum mq_state state;
 	const char *what;	/* NULL: nothing */

@@ -34,7 +34,7 @@ wait_of(const struct deferred *d)
 	return d->next > wall && d->last <= wall ? (int)(d->next - wall) : 0;
 }
 
-/* Sets a message of deferred/: 0, or -1 without memory. */
+/* Sets u to a message of deferred/: 0, or -1 without memory. */
 static int
 set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
     const struct scanned *f)

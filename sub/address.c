@@ -38,7 +38,8 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at, colon;	/* before any < came an @, a : behind an @ */
+	int	at, colon;	/* before any <, an @ was read, and a : behind
+				 * an @ */
 	const char *why;	/* what is wrong, or NULL */
 };
 

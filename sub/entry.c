@@ -189,7 +189,7 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	    from ? m->as : "<>", m->author.uid);
 	for (d = m->dests; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
-			continue;	/* no sender for a DSN */
+			continue;	/* nobody can get a DSN */
 		fprintf(f, "r           %s %s %s %ld\n", d->channel, d->host,
 		    d->user, m->author.uid);
 		put_wishes(d, f);

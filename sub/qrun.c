@@ -85,7 +85,7 @@ struct file {
 	FILE	*f;
 	struct input in;
 	struct mail m;
-	char	sender[ADDR_SIZE + 2];	/* of the envelope, in <> */
+	char	sender[ADDR_SIZE + 2];	/* sender of the envelope, in <> */
 	int	from, full, null, to;	/* the envelope had such a line */
 	int	has_sender;	/* m has the sender */
 	const char *why;	/* why the file is bad, or NULL */
@@ -99,7 +99,7 @@ struct place {
 	char	why[DEFERRED_WHY];	/* why all mail is deferred, or "" */
 	unsigned deferred;	/* files deferred for this reason */
 	struct scan scan;
-	unsigned long mark;	/* of the table, for deferred/ */
+	unsigned long mark;	/* mark of the table, for deferred/ */
 	unsigned left;		/* files that stay in router/ */
 	int	low;		/* new files in router/ go first */
 	int	turn;		/* descriptor whose offset is the index of the
@@ -109,8 +109,9 @@ struct place {
 static struct office_routers routers;
 
 static int verbose_run;		/* a line is printed for each queued file */
-static long postmanage;		/* of the table; 0: not known */
-static unsigned long postbytes;	/* of the table; 0: not known */
+/* Values of the table; 0: not known. */
+static long postmanage;		/* seconds */
+static unsigned long postbytes;
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -543,8 +544,8 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
 	}
 }
 
-/* Queues the open file, or what a crash left of it in private/.  One with a
- * second name is set aside: it could be another user's file, which root would
+/* Queues the open file, or what a crash left of it in private/.  A file with a
+ * second name is set aside, as it could be another user's, which root would
  * read for the owner of the directory, or give to him. */
 static enum verdict
 queue_open_file(struct file *q, int fd, const char *dir, const char *base)
@@ -1002,7 +1003,7 @@ struct watch {
 	double	changed;	/* mono; when mtime was first seen */
 	double	due;		/* mono; transport/: the next look;
 				 * deferred/: the next try, -1: none */
-	unsigned long mark;	/* deferred/: of the table */
+	unsigned long mark;	/* deferred/: mark of the table */
 };
 
 /* Returns 1 if the directory may have changed since it was read. */

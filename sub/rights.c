@@ -27,7 +27,7 @@
 
 static gid_t ours;		/* group of a set-group-id bit, or our own */
 static gid_t first;		/* the effective group at the start */
-static struct stat owner;	/* of the post office: its transport/ */
+static struct stat owner;	/* owner of the post office's transport/ */
 static int serving;		/* root acts as the owner */
 
 int

@@ -92,11 +92,11 @@ enum user {
 struct route {
 	struct route *next;
 	char	**patterns;	/* each with a '/' behind it, see below */
-	char	*channel;	/* NULL: refuse */
+	char	*channel;	/* NULL: the address is refused */
 	char	*host;		/* host; with channel NULL, text of a refusal;
 				 * of a sender, the new name */
 	enum user user;
-	unsigned long line;	/* of the table */
+	unsigned long line;	/* line of the table */
 	char	**from;		/* only for these senders, NULL: for all */
 	int	from_name;	/* from has names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
@@ -468,7 +468,7 @@ parse_line(struct routes *t, struct lines *l)
 	return host == NULL ? want : parse_route(t, pattern, channel, host, p);
 }
 
-/* Prints what is wrong with the line, and notes it if it is the first. */
+/* Prints what is wrong with the line, and notes the first mistake. */
 static void
 say_mistake(struct routes *t, const char *why)
 {

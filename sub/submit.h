@@ -122,7 +122,7 @@ struct routes {
 					 * 0: any */
 	char	networks[300];		/* networks that -bs serves, or "" */
 	char	uucp[300];		/* our names in UUCP, ",NAME,NAME," */
-	const char *path;		/* of the table */
+	const char *path;		/* path of the table */
 	unsigned long line;		/* line that is read, from 1 */
 	const char *word;		/* word that is read, or NULL */
 	char	mistake[300];		/* the first mistake, FILE:LINE: WORD:
@@ -256,8 +256,8 @@ struct addressee {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided */
-	int	also;		/* addr is an alias, and another addressee of it
-				 * comes before */
+	int	also;		/* another addressee of the alias addr comes
+				 * before this one */
 };
 
 struct mail {
@@ -416,7 +416,7 @@ int	etrn_request(const char *po, const char *host);
  * ====================================================================== */
 
 #define ASIDE_SIZE	840	/* bytes of a path in postman/ */
-#define TIDY_EVERY	1200	/* seconds between two rounds at least */
+#define TIDY_EVERY	1200	/* least seconds between two rounds */
 
 /* Makes a path in postman/ that is not in use: base, then mark. */
 void	aside_make_path(char *to, const char *po, const char *base,

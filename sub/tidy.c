@@ -62,7 +62,7 @@ static const char *const areas[ROUTER] = {
 
 static struct seen {
 	unsigned long hash;
-	unsigned long since;	/* tidy.age when it was met; 0: free entry */
+	unsigned long since;	/* tidy.age when the file was met; 0: free */
 	int	met;		/* this round has met the file */
 } table[AREAS][SEEN_MOST];
 
@@ -203,7 +203,8 @@ is_bounce(const char *entry)
 	    strstr(entry, CONTROL) == NULL;
 }
 
-/* Removes the oldest double bounces until the others fit into most. */
+/* Removes the oldest double bounces until the others take at most that many
+ * bytes. */
 static void
 remove_oldest_bounces(unsigned long most)
 {

@@ -145,8 +145,9 @@ get_named(struct hash *h, const char *name, size_t size)
 
 /* ---- delays ----------------------------------------------------------- */
 
-/* late: the last diagnostic line on a delay.  A line of the scheduler is on all
- * recipients with a channel and host, a line of an agent on one recipient. */
+/* late: the last diagnostic line about a delay.  A line of the scheduler is
+ * about all recipients with a channel and host, a line of an agent about one
+ * recipient. */
 struct late {
 	struct named id;	/* "channel/host", or the recipient's offset */
 	unsigned long at;	/* offset of the line */
@@ -207,7 +208,7 @@ free_lates(void)
 	}
 }
 
-/* Walks to the next recipient who is to be warned.  Returns the line on the
+/* Walks to the next recipient who is to be warned.  Returns the line about the
  * delay, or NULL at the end. */
 static const struct late *
 next_late_rcpt(struct diags *d)
@@ -299,8 +300,8 @@ action_of(const struct diags *d, unsigned *wish)
 	    ACTION_DELIVERED;
 }
 
-/* Returns the offset of the last line on a delay of the current recipient, or
- * 0.  If the current line is on a delay, it is the last one from now on. */
+/* Returns the offset of the last line about a delay of the current recipient,
+ * or 0.  A current line about a delay is the last one from now on. */
 static unsigned long
 update_late(struct diags *d)
 {

@@ -95,7 +95,8 @@ set_trouble(enum trouble why)
 	return -1;
 }
 
-/* Waits until fd can be read (written): 0, or -1 if that takes too long. */
+/* Waits until fd can be read, or with writing until it can be written: 0, or -1
+ * if that takes too long. */
 static int
 wait_side(int fd, int writing)
 {

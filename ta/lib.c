@@ -267,8 +267,8 @@ lib_read_only(const struct lib_job *job)
 	return bad ? -1 : 0;
 }
 
-/* Returns 1 if the control file has its name and no hash directory has the
- * message file, which a change of -H moves before the control file. */
+/* Returns 1 if the control file still has its name and no hash directory has
+ * the message file, which a change of -H moves before the control file. */
 static int
 is_message_missing(const char *name)
 {

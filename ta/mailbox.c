@@ -79,7 +79,7 @@ is_safe_name(const char *s)
 
 /*
  * Three functions set a user: 0; or -1 with errno, which is 0 if there is no
- * such user, and another one if that is not known now.
+ * such user, and not 0 if that is not known now.
  */
 
 /* Sets the user with this name, or with this uid if name is NULL. */

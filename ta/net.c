@@ -541,7 +541,8 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 
 /* ---- connections ----------------------------------------------------- */
 
-/* Connects a socket until that time (mono): 0, or -1 with errno. */
+/* Connects a socket, at the latest at the time until (mono): 0, or -1 with
+ * errno. */
 static int
 connect_socket(int fd, const struct net_addr *a, const struct net_opt *opt,
     double until)

@@ -36,7 +36,7 @@ struct net_addr {
 struct net_opt {
 	int	port;		/* the default */
 	int	family;		/* 4: only IPv4; 6: IPv6 first; 0: both */
-	int	sndbuf;		/* bytes of the send buffer; 0: as it is */
+	int	sndbuf;		/* bytes of the send buffer; 0: the default */
 	int	no_mx;		/* names are hosts, whose MX is not asked for */
 	const char *self;	/* our name, NULL: none */
 	struct net_addr *source;	/* address of our end, NULL: any */
@@ -75,8 +75,8 @@ int	net_is_local(const struct net_addr *);
 /* Sets text to the address of our end of a connection: 0 or -1. */
 int	net_local_text(int fd, char *text, size_t);
 
-/* Waits until fd can be read (written): 1; 0 at the time until (mono); or -1
- * with errno. */
+/* Waits until fd can be read, or with writing until it can be written: 1; 0 at
+ * the time until (mono); or -1 with errno. */
 int	net_wait(int fd, int writing, double until);
 
 /* Functions that this module calls unless they are NULL. */

@@ -594,7 +594,7 @@ body_error(const struct report *r, const struct copy *head, struct copy *body)
 	return head->wide || body->wide ? "its lines are too long" : NULL;
 }
 
-/* Measures the form and, if there is only one, the message: 0 or -1. */
+/* Measures the form and, in a DSN on one message, the message: 0 or -1. */
 static int
 measure_copies(struct draft *d, const struct report *r)
 {

@@ -40,13 +40,14 @@ struct run {
 
 /* Adds NAME=value to the environment, with at most so many bytes of the value.
  * NULL and a value with a control byte are left out, as the program may take a
- * newline for the end of the value; so is what there is no room for. */
+ * newline for the end of the value; so is a variable for which there is no
+ * room. */
 void	run_add_variable(struct run *, const char *name, const char *value,
 	    size_t most);
 
 /* Runs the program to its end: 0, or -1 with errno if it was not started, as
- * the message cannot be read (EIO), the program is missing, there is no
- * process, or become failed. */
+ * the message cannot be read (EIO), the program is missing, no process can be
+ * made, or become failed. */
 int	run_program(struct run *);
 /* Returns the directory for a copy of the message. */
 const char *run_tmp(void);

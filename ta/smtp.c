@@ -73,7 +73,7 @@ static struct {
 	const char *dead;	/* file of -k */
 	const char *passwords;	/* file of -A */
 	int	most;		/* recipients of a transaction */
-	int	seven;		/* -7 */
+	int	seven;		/* -7: 8-bit mail needs 8BITMIME */
 	long	idle;		/* seconds a connection is kept */
 	long	lookup;		/* seconds for name servers */
 	int	apart;		/* -t or -u, which need a talker */
@@ -747,7 +747,7 @@ is_ehlo_name(const char *s)
 }
 
 /* Checks -A and -X against other options.  Only the talker runs the program,
- * and in another root directory there is none. */
+ * which another root directory does not have. */
 static void
 check_options(void)
 {

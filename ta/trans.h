@@ -10,7 +10,7 @@
 #define TRANS_MAX	1000	/* recipients of one transaction */
 
 enum trans_end {
-	TRANS_OVER,	/* recipients without a verdict need another one */
+	TRANS_OVER,	/* ended; the rest needs another transaction */
 	TRANS_EARLY,	/* the connection was over before the first reply */
 	TRANS_LOST	/* the connection was over after the first reply and
 			 * before the message */

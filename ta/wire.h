@@ -7,7 +7,7 @@
 #include "../lib/util.h"
 
 struct wire {
-	/* Sends bytes: 0, or -1 to stop.  NULL: bytes are counted alone. */
+	/* Sends bytes: 0, or -1 to stop.  NULL: bytes are only counted. */
 	int	(*put)(void *, const char *, size_t);
 	void	*arg;		/* first argument of put */
 	unsigned long size;	/* bytes so far, without added dots */
