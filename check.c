@@ -119,8 +119,8 @@ is_our_program(const char *path, struct command *c, uid_t uid)
 	return is_ours;
 }
 
-/* Runs an agent of this package with -N, so that it checks the options of its
- * clause, and its user. */
+/* Runs an agent of this package with -N: the agent checks its user, and the
+ * options of its clause. */
 static void
 check_options(const struct clause *cl, const char *path, struct command *c,
     uid_t uid)

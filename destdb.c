@@ -61,7 +61,7 @@ struct record {
 	long	window;		/* 0: dead */
 	long	left;		/* seconds of dead time */
 	long	tries;		/* deaths in a row */
-	double	used;		/* mono; last report, start or mail */
+	double	used;		/* mono; last report, delivery or mail */
 };
 
 /* ---- writing our file --------------------------------------------------- */

@@ -64,7 +64,7 @@
 #include <signal.h>
 
 #define WRITE_TIMEOUT	60	/* seconds; the dump ends in a longer write */
-#define BUSY_TIMEOUT	2	/* the same while no further dump may start */
+#define BUSY_TIMEOUT	2	/* seconds, while no further dump may start */
 #define FULL		8000	/* bytes after which the text is written out;
 				 * a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
@@ -181,7 +181,7 @@ find_limit(const struct vertex *v)
 	    "maxta", "forkrate", "an agent that can be started" };
 	const struct thread *t = v->thread;
 
-	if (v->state == V_HELD)		/* until its tags are written */
+	if (v->state == V_HELD)		/* tags are not written yet */
 		return "disk";
 	if (fb_rate_wait(t) > 0)
 		return "rate";

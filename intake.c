@@ -96,7 +96,7 @@
 #define BLOCKED		3600	/* seconds until a blocked vertex is due */
 #define TOGETHER	3600	/* seconds by which a retryat of one vertex may
 				 * delay the stub of a message */
-#define REQUEST_MOST	32767U	/* largest number of a request, for stubs */
+#define REQUEST_MOST	32767U	/* largest number of a request; 15 bits */
 #define CHOICE		10	/* messages that can leave among which one is
 				 * chosen */
 #define CHECKED_MOST	1000	/* messages checked for one choice */
@@ -216,7 +216,7 @@ remove_stub(const char *name, struct past *p)
 	in_get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
 	hash_del(&q.stubs, &s->link);
-	/* if not in due_stubs, it is in ready of a channel */
+	/* a stub that is not in due_stubs is in ready of a channel */
 	for (c = q.chans; !is_in_heap(h, &s->due); c = c->next)
 		h = &c->ready;
 	heap_del(h, &s->due);
@@ -408,9 +408,9 @@ is_above_share(const struct chan *chan, unsigned n)
 	return chan->msgs * nchans > q.config->active;
 }
 
-/* Returns the time at which the vertex is due, mono, at the latest that of its
- * expiry; a READY vertex is due in the past.  *blocked: the vertex waits for an
- * event that has no time, and the time is that of the next check. */
+/* Returns the time at which the vertex is due, mono, not later than its expiry;
+ * a READY vertex is due in the past.  Sets *blocked to 1 if the vertex waits
+ * for an event that has no time; then returns the time of the next check. */
 static double
 vertex_due(const struct vertex *v, int *blocked)
 {
@@ -626,7 +626,7 @@ set_skipped(struct ctl *c, const char *why)
 }
 
 /* Reads all recipients into a new message, whose name has room for a hash
- * directory.  On failure c->why is set; NULL: there is no memory. */
+ * directory.  On failure c->why is set.  Returns NULL without memory. */
 static struct message *
 read_rcpts(struct ctl *c)
 {
@@ -808,8 +808,8 @@ skip_file(const struct ctl *c, const struct past *p)
 	}
 }
 
-/* Loads the file with this name: the message, or NULL if the file cannot be
- * used.  *opened: the file was opened. */
+/* Loads the file with this name.  Returns the message, or NULL if the file
+ * cannot be used.  Sets *opened to 1 if the file was opened. */
 static struct message *
 load_file(const char *name, int *opened)
 {
@@ -889,11 +889,11 @@ static struct {
 	long	files;		/* files opened in this scan */
 	double	began;		/* mono; when this scan began */
 	double	paused;		/* mono; when the next scan may begin */
-	int	blocked;	/* mail waits on disk, and there is no room */
+	int	blocked;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
 	long	entries;	/* entries that this pass may still check */
-	const struct config *config;	/* by which times of stubs were set */
+	const struct config *config;	/* q.config of the last pass */
 } scan;
 
 /* Returns 1 if this scan has loaded what -E allows.  -S has no such bound. */

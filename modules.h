@@ -100,9 +100,9 @@ struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* Returns the value of ${NAME}, or NULL. */
 const char *cf_get_var(const char *name);
 
-/* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
- * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on the
- * value is a text. */
+/* keyword: a keyword of a clause, or a PARAM.  Values of the types up to
+ * T_ANSWER are longs, up to T_GROUP shown as numbers; values from T_COMMAND on
+ * are texts. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
 	    T_PATH, T_FILE, T_HOST };

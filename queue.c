@@ -206,12 +206,11 @@ end_if_complete(struct message *m)
 /* ---- arrival at a thread, and DSNs ----------------------------------- */
 
 /*
- * Puts a NEW vertex on its thread: READY, unless its message was forgotten
- * until a later time, or wakeuprestartonly lets the vertex wait for the timer
- * of the thread.  The vertex starts at the beginning of its retry list, however
- * old its files are.  If a start has found the message, or it was forgotten,
- * the vertex starts at the place of its age, and so does a host without
- * reports.
+ * Puts a NEW vertex on its thread: READY, unless the stub of its message had a
+ * later time, or wakeuprestartonly lets the vertex wait for the timer of the
+ * thread.  The vertex starts at the beginning of its retry list, however old
+ * its files are.  If a start has found the message, or it was forgotten, the
+ * vertex starts at the factor for its age, and so does a host without reports.
  */
 static void
 queue_vertex(struct vertex *v)
@@ -747,7 +746,7 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *message)
 	char text[REASON_MOST + 1];
 
 	text_fmt(text, sizeof(text), "%s", message);
-	r->counted = 1;
+	r->deferred = 1;
 	msg_set_reason(v, r, text);
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
@@ -902,7 +901,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 	r = reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
 		return "refused: not in a job of the agent, or finished";
-	ta->repeated = s->state == RC_PENDING && r->counted;
+	ta->repeated = s->state == RC_PENDING && r->deferred;
 	note_relay(ta, notary);
 	if (s->dated)
 		message = parse_retryat(v, message);
@@ -990,9 +989,9 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
-			if (!r->counted && reason != NULL)
+			if (!r->deferred && reason != NULL)
 				msg_set_reason(v, r, reason);
-			r->counted = 0;
+			r->deferred = 0;
 		}
 	if (reason != NULL) {
 		v->tries += v->tries < TRIES_MOST;
@@ -1022,7 +1021,7 @@ had_report(const struct vertex *v)
 	unsigned i;
 
 	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING && v->r[i].counted)
+		if (v->r[i].state == RC_PENDING && v->r[i].deferred)
 			return 1;
 	return 0;
 }
@@ -1037,7 +1036,7 @@ q_end_job(struct ta *ta, const char *reason)
 
 	th_unfeed(v);
 	for (r = v->r; r < v->r + v->nr; r++)
-		if (r->state == RC_PENDING && !r->counted)
+		if (r->state == RC_PENDING && !r->deferred)
 			apply_tag(v, r);
 	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
 		/* tags are needed only if the files cannot be removed now */

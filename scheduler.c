@@ -183,8 +183,8 @@ parse_number(int letter, const char *s, long min, long max, const char **end)
 	return n;
 }
 
-/* Splits channel/host, in lower case, into two strings.  Returns the host, "*"
- * if it is missing. */
+/* Makes channel/host lower case, and splits it into two strings.  Returns the
+ * host, "*" if it is missing. */
 static char *
 split_address(char *s)
 {
@@ -746,7 +746,7 @@ fork_daemon(void)
 	_exit(WEXITSTATUS(status));
 }
 
-/* Opens the log, and lets a daemon use the terminal no more. */
+/* Opens the log, and takes the terminal away from a daemon. */
 static void
 close_terminal(const struct config *c)
 {
@@ -781,8 +781,8 @@ set_log_level(void)
 static struct {
 	int	ending;		/* 1: a signal has ended the work */
 	double	deadline;	/* mono; ending: when agents get a signal */
-	int	kills;		/* ending: signals sent to agents: 1: TERM, 2:
-				 * KILL, too */
+	int	kills;		/* signals sent to agents; 1: TERM, 2: TERM and
+				 * KILL */
 	double	dest_wait;	/* seconds until dest_sync_files has work */
 } state;
 

@@ -172,7 +172,7 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* offset of the line in the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char counted;	/* 1: a report of this run has deferred the
+	unsigned char deferred;	/* 1: a report of this run has deferred the
 				 * recipient */
 	const char *why;	/* reason of the last deferral, or NULL */
 };
@@ -289,7 +289,7 @@ struct message {
 	int	queued;		/* mono; when the control file was put into
 				 * transport/ */
 	struct spool_time time;	/* of the message file, for the spool id */
-	int	since;		/* mono; the last loading */
+	int	since;		/* mono; when the message was loaded */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
@@ -379,13 +379,13 @@ struct thread {
 	double	cohorts;	/* failed cohorts since the last good report */
 	double	until;		/* mono; DEAD: end of the dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
-	double	used;		/* mono; last report, start or mail */
+	double	used;		/* mono; last report, delivery or mail */
 	double	good, bad;	/* mono; last good, last bad report; -NEVER:
 				 * none yet */
 	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long died;	/* q.events at the last death */
-	unsigned short retry_index;	/* in the retry list, for dead times */
+	unsigned short retry_index;	/* the next factor, for dead times */
 	unsigned short tries;	/* deaths in a row */
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* vertices and agents */
@@ -447,7 +447,7 @@ struct slots {
  * number of clauses.
  */
 struct ring {
-	struct ring *next;	/* all rings */
+	struct ring *next;	/* of q.rings */
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads with a turn, by turn */
@@ -571,7 +571,7 @@ struct ta {
 	struct ta *rnext, *rprev;	/* IDLE: of the ring */
 	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
-	struct thread *thread;	/* that the agent serves, or served last */
+	struct thread *thread;	/* the thread served now, or served last */
 	struct list jobs;	/* oldest first; STARTING: not yet sent */
 	double	due;		/* mono; end of the timeout or idle time */
 	int	pid;
@@ -585,9 +585,9 @@ struct ta {
 				 * that fit no job of the agent */
 	unsigned char working;	/* 1: counted by thread->nta */
 	unsigned char reaped;	/* 1: the process has ended */
-	unsigned char started;	/* 1: has sent #hungry; 0: thread->nstart
+	unsigned char started;	/* 1: #hungry has come; 0: thread->nstart
 				 * may count the agent */
-	unsigned char idle_sent;	/* IDLE: 1: was sent #idle */
+	unsigned char idle_sent;	/* IDLE: 1: #idle was sent */
 	unsigned char ending;	/* 1: counted by nending */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
 	unsigned char overlong;	/* 1: the rest of the line is ignored */
@@ -626,7 +626,7 @@ struct options {
 	int	quiet;		/* -Q */
 	long	scanmax;	/* -E: new entries in one scan; 0: any number */
 	long	scansecs;	/* -E: seconds that one scan may take */
-	long	agents;		/* the number that descriptors allow */
+	long	agents;		/* agents that the descriptors are enough for */
 	long	agentfiles;	/* -N: descriptors of an agent */
 	long	forkrate;	/* -R: agents started in a second */
 	char	*pick_channel, *pick_host;	/* -p, or NULL */

@@ -351,9 +351,9 @@ next_datagram_name(char *name)
 				 * directory is checked once */
 #define SETTLED		2.5	/* seconds after a change of a directory: later
 				 * changes have another stamp */
-#define OLD		60	/* seconds by the wall clock after the last
-				 * change of a directory that is new to us: its
-				 * stamp has settled long ago */
+#define OLD		60	/* seconds by the wall clock since the last
+				 * change, after which the stamp of a directory
+				 * that is new to us has surely settled */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
 #define DIR_AGAIN	30	/* seconds until a bad directory is tried
 				 * again */

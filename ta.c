@@ -888,9 +888,9 @@ has_begun(const struct ta *ta)
 
 /* Returns 1 if the agent, which has ended, counts as at work on its oldest job.
  * begun is 1 if reports, tags or silence show that it was.  If begun is 0,
- * perhaps the agent sets no tags.  Then the job counts if it was the oldest job
- * at such an end before.  For an agent that has finished no job, the job counts
- * after more than FAILURES such ends in a row. */
+ * perhaps the agent sets no tags.  Then the oldest job of an agent that has
+ * finished others counts if it was the oldest at such an end before, and that
+ * of other agents after more than FAILURES such ends in a row. */
 static int
 was_in_work(const struct ta *ta, int begun)
 {

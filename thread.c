@@ -213,7 +213,7 @@ free_unused(struct thread *t)
 
 /* ---- threads --------------------------------------------------------- */
 
-/* Returns 1 if -p does not exclude the address. */
+/* Returns 1 if -p is not given or allows the address. */
 static int
 is_picked(const char *channel, const char *host)
 {
