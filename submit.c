@@ -666,7 +666,7 @@ show_route(const struct routes *routes, const char *list)
 }
 
 static int
-verify_addresses(char **rcpts)
+show_routes(char **rcpts)
 {
 	struct routes routes;
 	int code, bad, loaded;
@@ -810,6 +810,5 @@ main(int argc, char **argv)
 		return check_table();
 	if (opt.mode == 's' || opt.mode == 'S')
 		return serve_smtp();
-	return opt.mode == 'v' ? verify_addresses(argv + next) :
-	    submit(argv + next);
+	return opt.mode == 'v' ? show_routes(argv + next) : submit(argv + next);
 }

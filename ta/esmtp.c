@@ -250,7 +250,7 @@ static void
 add_reply_line(struct esmtp *c, struct text *t, const char *line)
 {
 	const char *s = line + 3 + (line[3] != '\0');
-	size_t n = lib_status_length(s);
+	size_t n = lib_status_len(s);
 
 	/* an enhanced status has the class of the code, and ends the word */
 	if (*s != line[0] || (s[n] != ' ' && s[n] != '\0'))

@@ -643,7 +643,7 @@ is_valid_code(unsigned long code, const char *s)
 		return 0;
 	if (s == NULL)
 		return code == 0;
-	n = lib_status_length(s);
+	n = lib_status_len(s);
 	return n > 0 && *s == class && s[n] == '\0';
 }
 

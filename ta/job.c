@@ -120,8 +120,7 @@ is_locked(const struct lib_job *job, const struct lib_rcpt *r,
 	char found[7];
 
 	return r->unreported && (!r->with_pid ||
-	    (read_tag(job, r, found, 7) == 0 &&
-	    memcmp(found, mine, 7) == 0));
+	    (read_tag(job, r, found, 7) == 0 && memcmp(found, mine, 7) == 0));
 }
 
 /* ---- words ----------------------------------------------------------- */

@@ -514,7 +514,7 @@ lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
 }
 
 size_t
-lib_status_length(const char *s)
+lib_status_len(const char *s)
 {
 	size_t n = 1, digits;
 	int i;

@@ -147,7 +147,7 @@ extern const struct lib_far *lib_far;	/* NULL: this process has files */
 
 int	lib_is_same(const char *, const char *);	/* case is ignored */
 /* Returns the length of a status at s, such as 4.2.2 (RFC 3463), or 0. */
-size_t	lib_status_length(const char *s);
+size_t	lib_status_len(const char *s);
 /* Sends a line for the scheduler's log. */
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);
 /* Sends what the agent does now, for mailq, which shows 99 bytes. */

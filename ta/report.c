@@ -789,8 +789,7 @@ find_status(const char *text, const char *class, size_t *n)
 
 	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
 		if (isalnum(before) || before == '.' ||
-		    strchr(class, *s) == NULL ||
-		    (*n = lib_status_length(s)) == 0)
+		    strchr(class, *s) == NULL || (*n = lib_status_len(s)) == 0)
 			continue;
 		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
 		    isalnum((unsigned char)s[*n + 1])))
@@ -817,7 +816,7 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 		s = "4.4.7";
 		n = 5;
 	} else {
-		n = lib_status_length(s);
+		n = lib_status_len(s);
 	}
 	if (n == 0 || strchr(classes[it->action], *s) == NULL) {
 		s = defaults[it->action];

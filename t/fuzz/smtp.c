@@ -104,7 +104,7 @@ tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	if (v->status != NULL)
 		fuzz_must(*v->status == (v->code == 0 ? '2' : v->code ==
 		    X_TEMPFAIL || v->code == X_DEFERALL ? '4' : '5') &&
-		    lib_status_length(v->status) == strlen(v->status),
+		    lib_status_len(v->status) == strlen(v->status),
 		    "a status goes with its code");
 }
 
