@@ -193,22 +193,21 @@ check_command(struct config *config, const struct clause *cl)
 
 /* ---- clauses --------------------------------------------------------- */
 
-/* Returns 1 if one pattern of the list matches every address that the other
+/* Returns 1 if one pattern of the set matches every address that the other
  * pattern matches.  The other pattern is matched as if it were an address: only
- * a '*' of the list matches a '*' in it.  A list pattern for other channels
- * does not reach the channel dsn. */
+ * a '*' of the set matches a '*' in it.  A pattern of the set for other
+ * channels does not reach the channel dsn. */
 static int
-is_covered(char *const *list, const char *pattern)
+is_covered(char *const *set, const char *pattern)
 {
 	int is_address = strpbrk(pattern, "[\\") == NULL;
 	int is_dsn = strncmp(pattern, "dsn/", 4) == 0;
 
-	for (; *list != NULL; list++) {
-		if (is_dsn && strncmp(*list, "dsn/", 4) != 0)
+	for (; *set != NULL; set++) {
+		if (is_dsn && strncmp(*set, "dsn/", 4) != 0)
 			continue;
-		if (strcmp(*list, pattern) == 0 || (is_address &&
-		    strpbrk(*list, "?[\\") == NULL &&
-		    pat_match(*list, pattern)))
+		if (strcmp(*set, pattern) == 0 || (is_address &&
+		    strpbrk(*set, "?[\\") == NULL && pat_match(*set, pattern)))
 			return 1;
 	}
 	return 0;
