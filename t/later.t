@@ -590,7 +590,9 @@ done
 ok 'the scheduler starts with mail that has no command' start -v
 ok 'more messages are evicted than are remembered' \
     wait_log 'evict msg=52.* beyond PARAMevicted' 60
-order flush 521-1
+# The order of the directory decides which messages have stubs.
+order flush "$(lines 'beyond PARAMevicted' |
+    sed -n '1s/.* msg=\([0-9-]*\) .*/\1/p')"
 like 'a flush by its name finds each message, and says what has no command' \
     "$(cat "$tmp/answer")" '^ok 0 jobs flushed, 2 without a command$'
 sed 's/^none.*/none\/*	command="words $tmp"/' "$tmp/cf" | sed "s!\$tmp!$tmp!" \
