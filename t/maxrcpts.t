@@ -34,7 +34,7 @@ single() {	# name [host]
 }
 jobs() {	# name: the recipients that each job line names, "all" for none
 	sed -n "s/^<\($1${tab}.*\)/\1/p" "$tmp/said" |
-	    awk -F '\t' '{ print NF < 3 ? "all" : split($3, a, ",") }'
+	    awk -F '\t' '{ print (NF < 3 ? "all" : split($3, a, ",")) }'
 }
 once() {	# how many were delivered to, and how many of them twice
 	awk '$1 != "+" { n++; twice += seen[$1, $2]++ > 0 }
