@@ -52,7 +52,8 @@
  * A run begins when a thread gets its first agent, and ends with its last one.
  * At the beginning order.c sorts the READY vertices, at random, by age or by
  * job; later ones are appended.  A vertex that the run has deferred is not fed
- * again before the run ends.
+ * again before the run ends or an interval has passed; a flush, a T line, or an
+ * answer of the host that it was deferred for makes it READY before.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
