@@ -234,7 +234,7 @@ member_at(void *values, const struct keyword *k)
  */
 static struct {
 	const char *file;
-	void	(*say)(const char *);
+	void	(*say)(int is_error, const char *line);
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
@@ -253,24 +253,47 @@ static struct {
 	size_t	clauses;	/* clauses so far */
 } rd;
 
-/* Reports an error of the current word.  Words from the file are cut at 80
- * bytes, each of which may become four, so that the reason always fits. */
+/* Sets text to the reason, with the place and the current word before it.
+ * Words from the file are cut at 80 bytes, each of which may become four, so
+ * that the reason always fits. */
+static void
+describe(char *text, size_t size, const char *format, va_list ap)
+{
+	struct text t;
+
+	text_init(&t, text, size);
+	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
+	t.clean = 1;
+	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
+	text_vadd(&t, format, ap);
+}
+
+/* Reports an error of the current word. */
 static LIKE_PRINTF(1, 2) void
 report_error(const char *format, ...)
 {
 	char text[PATH_MAX_ + 1024];
-	struct text t;
 	va_list ap;
 
-	text_init(&t, text, sizeof(text));
-	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
-	t.clean = 1;
-	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
 	va_start(ap, format);
-	text_vadd(&t, format, ap);
+	describe(text, sizeof(text), format, ap);
 	va_end(ap);
 	rd.errors++;
-	rd.say(text);
+	rd.say(1, text);
+}
+
+/* Reports a value or keyword that is taken in another meaning; that is no
+ * error. */
+static LIKE_PRINTF(1, 2) void
+report_notice(const char *format, ...)
+{
+	char text[PATH_MAX_ + 1024];
+	va_list ap;
+
+	va_start(ap, format);
+	describe(text, sizeof(text), format, ap);
+	va_end(ap);
+	rd.say(0, text);
 }
 
 /* Logs a warning on the current word; a warning is no error. */
@@ -424,8 +447,7 @@ convert_number(const struct keyword *k, const char *s)
 		strcpy(as, strcmp(k->name, "maxthr") == 0 ? "1" : "0");
 	else
 		return s;
-	report_error("%s is taken for %s, as in ZMailer", s, as);
-	rd.errors--;		/* this is a notice and no error */
+	report_notice("%s is taken for %s, as in ZMailer", s, as);
 	return as;
 }
 
@@ -746,9 +768,11 @@ report_unknown(int has_value)
 	const char *advice = find_value(retired, rd.word);
 
 	if (advice != NULL) {
-		report_error("is no longer a keyword: %s", advice);
-		/* a file of version 0.1 may have this keyword: no error */
-		rd.errors -= strcmp(rd.word, "bounce") == 0;
+		/* a file of version 0.1 may have bounce=none */
+		if (strcmp(rd.word, "bounce") == 0)
+			report_notice("is no longer a keyword: %s", advice);
+		else
+			report_error("is no longer a keyword: %s", advice);
 		return;
 	}
 	if (!has_value && rd.bare != NULL) {
@@ -984,7 +1008,7 @@ dsn_command(struct config *c)
 }
 
 struct config *
-cf_read_file(const char *file, void (*say)(const char *))
+cf_read_file(const char *file, void (*say)(int, const char *))
 {
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;

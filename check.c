@@ -31,8 +31,9 @@
 static const char *config_file;
 
 static void
-print_error(const char *line)
+print_line(int is_error, const char *line)
 {
+	(void)is_error;
 	fprintf(stderr, "%s\n", line);
 }
 
@@ -533,7 +534,7 @@ main(int argc, char **argv)
 	    opt.mailshare == NULL)
 		return X_USAGE;
 	log_level = L_ERR;	/* without warnings of ZMailer's keywords */
-	c = cf_read_file(config_file, print_error);
+	c = cf_read_file(config_file, print_line);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
 	if (c->clauses == NULL) {

@@ -87,10 +87,12 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file, and the PARAMs in the file of -Z.  Passes each error to say,
- * as a line "file:line: keyword: reason" without a newline.  Returns NULL if
- * there was an error, with errno EAGAIN if all errors may be temporary. */
-struct config *cf_read_file(const char *file, void (*say)(const char *));
+/* Reads the file, and the PARAMs in the file of -Z.  Passes each error, and
+ * each notice of what is taken in another meaning, to say, as a line
+ * "file:line: keyword: reason" without a newline.  Returns NULL if there was an
+ * error, with errno EAGAIN if all errors may be temporary. */
+struct config *cf_read_file(const char *file,
+	    void (*say)(int is_error, const char *line));
 void	cf_free(struct config *);
 /* Returns the conf of the address, which belongs to the config.  Values of
  * later clauses override those of earlier ones, up to the first clause with a

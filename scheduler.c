@@ -81,6 +81,14 @@ print_error(const char *line)
 	putc('\n', stderr);
 }
 
+/* Prints a line on the configuration on standard error. */
+static void
+print_config_line(int is_error, const char *line)
+{
+	(void)is_error;
+	print_error(line);
+}
+
 /* Prints the reason on standard error, and exits.  Only for the start. */
 static void LIKE_PRINTF(2, 3)
 die(int code, const char *f, ...)
@@ -389,9 +397,12 @@ set_locations(void)
 /* ---- the configuration ----------------------------------------------- */
 
 static void
-log_config_error(const char *line)
+log_config_line(int is_error, const char *line)
 {
-	log_err("config %s", line);
+	if (is_error)
+		log_err("config %s", line);
+	else
+		log_warn("config %s", line);
 }
 
 /* Executes scheduler-check (check.c), for -n, with the locations and the values
@@ -542,7 +553,7 @@ reload(void)
 	reopen_logs();
 	if (me.daemon && syslog_child.pid == 0)
 		start_syslog();
-	c = cf_read_file(me.config, log_config_error);
+	c = cf_read_file(me.config, log_config_line);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; the old configuration "
 		    "stays in force", me.config);
@@ -965,7 +976,7 @@ set_up_daemon(void)
 	long descriptors;
 	int code;
 
-	c = cf_read_file(me.config, print_error);
+	c = cf_read_file(me.config, print_config_line);
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);

@@ -20,8 +20,9 @@ var(const char *name)
 }
 
 static void
-complain(const char *line)
+complain(int is_error, const char *line)
 {
+	(void)is_error;
 	puts(line);
 }
 

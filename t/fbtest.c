@@ -97,8 +97,9 @@ show_starts(char **argv)
 }
 
 static void
-say_it(const char *why)
+say_it(int is_error, const char *why)
 {
+	(void)is_error;
 	puts(why);
 }
 

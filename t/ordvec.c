@@ -71,8 +71,9 @@ malformed(const char *why, const char *what)
 /* ---- a configuration for each vector --------------------------------- */
 
 static void
-say(const char *line)
+say(int is_error, const char *line)
 {
+	(void)is_error;
 	malformed("config", line);
 }
 

@@ -18,8 +18,9 @@
 static char before[MOST], after[MOST + 200000];
 
 static void
-complain(const char *s)
+complain(int is_error, const char *s)
 {
+	(void)is_error;
 	(void)s;
 }
 

@@ -29,8 +29,9 @@ static size_t nthird;
 static char after[400000];
 
 static void
-complain(const char *s)
+complain(int is_error, const char *s)
 {
+	(void)is_error;
 	(void)s;
 }
 

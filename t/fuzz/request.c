@@ -13,8 +13,9 @@ static int answers;		/* our end of the asker's pipe */
 static struct config *config;
 
 static void
-complain(const char *s)
+complain(int is_error, const char *s)
 {
+	(void)is_error;
 	(void)s;
 }
 
