@@ -80,8 +80,9 @@
  * PARAMactive: a dsn that hangs keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked), a thousand at most; a search in vain is not repeated before a
- * vertex has changed its state or a second has passed.
+ * checked): fifty near one that began to wait, else a thousand at most.  A
+ * search in vain is not repeated before a second has passed or a destination
+ * has died.
  */
 #include "scheduler.h"
 
@@ -100,6 +101,7 @@
 #define CHOICE		10	/* messages that can leave among which one is
 				 * chosen */
 #define CHECKED_MOST	1000	/* messages checked for one choice */
+#define CHECKED_NEAR	50	/* messages checked near one that waits */
 #define BUCKETS		10000	/* buckets of q.messages in one choice */
 
 /* Returns the message or the stub with this name, directories included; or
@@ -357,10 +359,10 @@ static struct {
 	long	largest_at;	/* mono; when q.largest was set */
 	unsigned bucket;	/* of the message that was chosen last; the next
 				 * search begins behind this bucket */
-	unsigned long moves;	/* q.moves when a search found no message that
-				 * waits */
-	long	moves_at;	/* mono; time of that search */
-} found = { 0, 0, ULONG_MAX, 0 };
+	unsigned long moves;	/* q.moves of which q.waiters was searched */
+	long	vain_at;	/* mono; when all was searched for a message
+				 * that waits, in vain */
+} found;
 
 /* Sets q.largest, once a second at most. */
 static void
@@ -501,7 +503,8 @@ forget_message(struct message *m)
 }
 
 /*
- * Chooses one of the next CHOICE messages that can leave, or NULL.  If c is
+ * Chooses one of the next CHOICE messages that can leave, or NULL, after most
+ * checks; CHECKED_NEAR are enough once one was found.  If c is
  * NULL, messages that wait can leave, and the one that waits longest is chosen.
  * If not, room is needed for a message of the channel c: READY messages of
  * other channels above their shares can leave, and the one loaded last is
@@ -509,7 +512,7 @@ forget_message(struct message *m)
  * wait equally long take turns.
  */
 static struct message *
-choose_leaver(const struct chan *c)
+choose_leaver(const struct chan *c, unsigned most)
 {
 	struct message *m, *best = NULL;
 	const struct chan *o = c == NULL ? NULL : q.chans;
@@ -522,7 +525,7 @@ choose_leaver(const struct chan *c)
 	if (c != NULL && o == NULL)
 		return NULL;
 	for (i = 0; i <= q.messages.mask && i < BUCKETS &&
-	    looked < CHECKED_MOST && n < CHOICE; i++) {
+	    looked < most && n < CHOICE; i++) {
 		l = *hash_chain(&q.messages, ++found.bucket);
 		for (; l != NULL; l = l->next, looked++) {
 			m = OWNER(struct message, link, l);
@@ -533,6 +536,8 @@ choose_leaver(const struct chan *c)
 			if (at == STAYS || (at > now.mono) != (c == NULL))
 				continue;
 			n++;
+			most = most < looked + CHECKED_NEAR ? most :
+			    looked + CHECKED_NEAR;
 			rank = c == NULL ? at : (double)m->loaded;
 			if (best == NULL || rank > highest) {
 				highest = rank;
@@ -546,21 +551,34 @@ choose_leaver(const struct chan *c)
 	return best;
 }
 
-/* Forgets a message that waits: 0, or -1 if there is none. */
+/* Forgets a message that waits: 0, or -1 if there is none.  It is searched for
+ * near those that began to wait; else among all, once a second if in vain. */
 static int
 forget_waiting(void)
 {
 	struct message *m = NULL;
+	unsigned long num;
 
-	if (q.moves != found.moves || NOW != found.moves_at)
-		m = choose_leaver(NULL);
-	if (m != NULL) {
-		forget_message(m);
-		return 0;
+	if (q.moves - found.moves > MOVES) {	/* some were overwritten */
+		found.moves = q.moves - MOVES;
+		found.vain_at = 0;
 	}
-	found.moves = q.moves;
-	found.moves_at = NOW;
-	return -1;
+	while (m == NULL && found.moves != q.moves) {
+		num = q.waiters[found.moves++ % MOVES];
+		found.bucket = (unsigned)num - 1;
+		if (num == 0)
+			found.vain_at = 0;
+		else
+			m = choose_leaver(NULL, CHECKED_NEAR);
+	}
+	if (m == NULL && NOW != found.vain_at)
+		m = choose_leaver(NULL, CHECKED_MOST);
+	if (m == NULL) {
+		found.vain_at = NOW;
+		return -1;
+	}
+	forget_message(m);
+	return 0;
 }
 
 /* ---- one message ------------------------------------------------------ */
@@ -967,7 +985,7 @@ static int
 forget_for_stub(void)
 {
 	const struct chan *c = poorest_channel();
-	struct message *m = c == NULL ? NULL : choose_leaver(c);
+	struct message *m = c == NULL ? NULL : choose_leaver(c, CHECKED_MOST);
 
 	/* after the exchange the channel of m still has as many as c */
 	if (m == NULL || m->chan->msgs < c->msgs + 2)
@@ -1007,7 +1025,8 @@ load_next(int old)
 	if (m == NULL)
 		return LOADED_FILE;
 	if (full) {
-		leaver = m->chan == NULL ? NULL : choose_leaver(m->chan);
+		leaver = m->chan == NULL ? NULL :
+		    choose_leaver(m->chan, CHECKED_MOST);
 		forget_message(leaver != NULL ? leaver : m);
 	}
 	return LOADED_MESSAGE;

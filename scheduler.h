@@ -518,6 +518,9 @@ struct queue {
 	unsigned long evicted;	/* messages forgotten so far */
 	unsigned long moves;	/* counts vertices that begin to WAIT, and
 				 * destinations that die */
+#define MOVES	64
+	unsigned long waiters[MOVES];	/* by moves, the latest: the number of
+				 * the vertex's message; 0: a destination */
 	struct message *largest;	/* message with the most recipients
 					 * about a second ago, or NULL */
 	struct thread *all;	/* threads in use */

@@ -547,7 +547,7 @@ th_requeue(struct vertex *v, int held, double wakeup)
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
-		q.moves++;
+		q.waiters[q.moves++ % MOVES] = v->msg->link.hash;
 		if (t->wait.n == 0 || v->wakeup < t->soonest)
 			t->soonest = v->wakeup;
 		list_append(&t->wait, v);
@@ -594,7 +594,7 @@ th_sleep(struct thread *t)
 	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
-	q.moves++;
+	q.waiters[q.moves++ % MOVES] = 0;
 	t->died = ++q.events;
 	if (t->tries < USHRT_MAX)
 		t->tries++;
