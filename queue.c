@@ -119,6 +119,16 @@ write_tags(struct vertex *v)
 	return bad;
 }
 
+/* Returns 1 if no agent may get the vertex, whatever holds say: it is to be
+ * deleted or bounced, or a new job would deliver again to recipients whose tags
+ * are not written yet. */
+static int
+must_stay(const struct vertex *v)
+{
+	return v->cancel != CANCEL_NONE ||
+	    (v->msg->untagged && v->left < v->nr);
+}
+
 /* Writes the tags of all vertices of the message, and requeues vertices that
  * were HELD for their tags: 0 or -1.  Vertices with agents get their tags at
  * the end of their jobs. */
@@ -131,8 +141,7 @@ write_all_tags(struct message *m)
 	for (; v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_FED && write_tags(v) < 0)
 			m->untagged = 1;
-		else if (v->state == V_HELD && !m->held &&
-		    v->cancel == CANCEL_NONE)
+		else if (v->state == V_HELD && !m->held && !must_stay(v))
 			th_requeue(v, 0, v->wakeup);
 	return m->untagged ? -1 : 0;
 }
@@ -339,12 +348,14 @@ last_try_time(const struct vertex *v)
 static int
 expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
-	const char *why = r->why != NULL ? r->why : has_host_died(v) ||
-	    (v->msg->was_forgotten && v->thread->tries > 0) ?
-	    v->thread->reason : NULL;
+	const char *why = r->why;
 	char message[1200];
 	struct text t;
 
+	/* the host was the cause if the recipient had no try of its own */
+	if (why == NULL && (has_host_died(v) ||
+	    (v->msg->was_forgotten && v->thread->tries > 0)))
+		why = v->thread->reason;
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
 	span_add(&t, msg_age(v->msg), 2);
@@ -685,7 +696,7 @@ q_hold_message(struct message *m, int on)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
-		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
+		else if (!on && v->state == V_HELD && !must_stay(v))
 			th_requeue(v, 0, 0);
 	q_run_message_timer(m);
 }
@@ -1003,9 +1014,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	if (waits)
 		wakeup = set_next_try(v);
 	v->wakeup = waits ? wakeup : 0;
-	/* HELD: a new job would deliver again to recipients without tags */
-	th_requeue(v, m->held || v->cancel != CANCEL_NONE ||
-	    (m->untagged && v->left < v->nr), v->wakeup);
+	th_requeue(v, m->held || must_stay(v), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else
@@ -1129,7 +1138,7 @@ remove_files(const struct message *m)
 static void
 end_message(struct message *m)
 {
-	int dsn = m->dsn_due && m->end < END_DROP;
+	int needs_dsn = m->dsn_due && m->end < END_DROP;
 
 	if (m->end == END_FORGET) {
 		msg_free(m);
@@ -1142,27 +1151,26 @@ end_message(struct message *m)
 	if (!m->is_complete && m->verbose)
 		spool_log_verbose(m->name, "scheduler done processing");
 	m->is_complete = 1;
-	if (dsn || remove_files(m) < 0) {
-		m->to_sweep = 0;
-		heap_set(&q.due_messages, &m->due, now.mono + DISK_AGAIN);
-		/* without tags mail is delivered again, and the DSN may lack
-		 * recipients */
-		if (write_all_tags(m) < 0 || !dsn)
-			return;
-		while (m->vertices != NULL)	/* all are DONE */
-			msg_free_vertex(m->vertices);
-		msg_set_channel(m, th_get_channel("dsn"));
-		/* the next pass, which feeds the DSN, comes at once */
-		if (add_dsn_vertex(m, m->failed ? "failure" : "success",
-		    0) == 0)
-			advance_timer(m, now.mono);
+	if (!needs_dsn && remove_files(m) == 0) {
+		if (m->held)
+			held_set(0, m->name, 0);
+		unlink_message(m);
+		q.msgs_out++;
+		msg_free(m);
 		return;
 	}
-	if (m->held)
-		held_set(0, m->name, 0);
-	unlink_message(m);
-	q.msgs_out++;
-	msg_free(m);
+	m->to_sweep = 0;
+	heap_set(&q.due_messages, &m->due, now.mono + DISK_AGAIN);
+	/* without tags mail is delivered again, and the DSN may lack
+	 * recipients */
+	if (write_all_tags(m) < 0 || !needs_dsn)
+		return;
+	while (m->vertices != NULL)	/* all are DONE */
+		msg_free_vertex(m->vertices);
+	msg_set_channel(m, th_get_channel("dsn"));
+	/* the next pass, which feeds the DSN, comes at once */
+	if (add_dsn_vertex(m, m->failed ? "failure" : "success", 0) == 0)
+		advance_timer(m, now.mono);
 }
 
 void

@@ -81,14 +81,20 @@ pipe=$po/public/.mailq.text
 ok 'the scheduler starts again' sched_start "$po" "$tmp/cf" -q "$pipe"
 wait_for 20 test -f "$tmp/read"
 mv "$po/transport/201-1" "$tmp/kept"
+mkdir "$po/transport/201-1"	# without any file the message would be dropped
 : >"$tmp/free"
 ok 'a tag of a vertex with recipients left cannot be written' \
     wait_log 'err tag msg=201-1' 20
-mv "$tmp/kept" "$po/transport/201-1"
 wait_log 'deferred msg=201-1' 20
+"$ask" order "$po" hold 201-1 >"$tmp/held"
+"$ask" order "$po" release 201-1 >>"$tmp/held"
+is 'the message is held and released' "$(sed 's/ .*//' "$tmp/held" |
+    tr '\n' ' ')" 'ok ok '
 like 'mailq says that the job waits for the disk' \
     "$("$top/mailq" -q "$pipe" 2>&1 | tr '\n' ' ')" \
     '201-1 .*waits, its control file cannot be written now'
+rmdir "$po/transport/201-1"
+mv "$tmp/kept" "$po/transport/201-1"
 # A step of seconds is not logged; mail that comes behind it is delivered by it.
 mono=$((mono + 10))
 set_clock "$MONO" $mono
