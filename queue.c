@@ -9,7 +9,8 @@
  *
  * A message is split into vertices, one for each channel and host; thread.c
  * decides when a vertex goes to an agent, and divides it then with maxrcpts.
- * This module creates and ends messages, vertices and recipients.
+ * This module puts messages on their threads, and ends messages, vertices and
+ * recipients.  intake.c makes them, except for the vertices of DSNs.
  *
  * Reports.  A report says that a recipient is finished (delivered or failed) or
  * deferred.  "deferred" and "retryat" concern the address: the vertex waits by
@@ -42,10 +43,10 @@
  * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
  * reporttimes the scheduler writes into the control file what the agent needs:
  * a line for each channel and host, with the number of warnings that are due by
- * now, the time at which it expires and the reasons of its recipients
- * (ctlfile.c).  The agent decides who gets a warning, and then sets the delay
- * fields of all these recipients to that number; a message that is loaded
- * starts with them.
+ * now, the time at which the mail for that host expires and the reasons of its
+ * recipients (ctlfile.c).  The agent decides who gets a warning, and then sets
+ * the delay fields of all these recipients to that number; a message that is
+ * loaded starts with them.
  *
  * Expiry.  A message has one timer, for the earliest time at which one of its
  * vertices can expire, or a warning is due.  The timer also tries again to
@@ -54,11 +55,11 @@
  * older than expiry and was tried, by itself or with its dead host; or, tried
  * or not, expiry2 later.  With expiry=3d and expiry2=1d a vertex expires at 3
  * days if it was tried, at 4 days in any case; but it has an hour for a first
- * try, as the machine or the router may have been off for days.  A message that
- * was forgotten has a minute for a first try, which gives it a reason.  No
- * next try is later than expiry, and a deferral after expiry expires the
- * vertex.  Held and frozen vertices do not expire.  A message whose control
- * file was removed by another program is dropped.
+ * try (expiry2, if that is less), as the machine or the router may have been
+ * off for days.  A message that was forgotten has a minute for a first try,
+ * which gives it a reason.  No next try is later than expiry, and a deferral
+ * after expiry expires the vertex.  Held and frozen vertices do not expire.  A
+ * message whose control file was removed by another program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
@@ -69,7 +70,9 @@
  */
 #include "scheduler.h"
 
-#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
+#define CHECK_AGAIN	60	/* seconds until a failed disk is tried again,
+				 * or the expiry of a vertex that an agent has
+				 * is checked again */
 #define TRIES_MOST	8191U	/* tries that a vertex counts at most */
 #define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
 				 * checked again */
@@ -194,18 +197,19 @@ end_vertex(struct vertex *v)
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, an
  * interim DSN that no agent has is dropped: the last DSN covers all recipients.
- * Ends all vertices without agents of a message that is dropped. */
+ * Of a message that is dropped or forgotten, ends all vertices that no agent
+ * has. */
 static void
 end_if_complete(struct message *m)
 {
-	int drop = m->end >= END_DROP;
+	int all = m->end >= END_DROP;
 	struct vertex *v;
 
-	if (!drop && !q_has_only_dsns(m))
+	if (!all && !q_has_only_dsns(m))
 		return;
-	for (v = msg_first_vertex(m); v != NULL && (drop || !m->is_complete);
+	for (v = msg_first_vertex(m); v != NULL && (all || !m->is_complete);
 	    v = msg_next_vertex(v))
-		if (v->state != V_DONE && v->state != V_FED && (drop ||
+		if (v->state != V_DONE && v->state != V_FED && (all ||
 		    th_is_final_dsn(v->thread)))
 			end_vertex(v);
 	if (m->left == 0)
@@ -217,9 +221,10 @@ end_if_complete(struct message *m)
 /*
  * Puts a NEW vertex on its thread: READY, unless the stub of its message had a
  * later time, or wakeuprestartonly lets the vertex wait for the timer of the
- * thread.  The vertex starts at the beginning of its retry list, however old
- * its files are.  If a start has found the message, or it was forgotten, the
- * vertex starts at the factor for its age, and so does a host without reports.
+ * thread.  A vertex of a new message starts at the beginning of its retry list,
+ * however old its files are; a vertex of a message that a start has found, or
+ * that was forgotten, at the factor for its age.  The place of a host without
+ * reports is at least that of the vertex.
  */
 static void
 queue_vertex(struct vertex *v)
@@ -243,7 +248,8 @@ queue_vertex(struct vertex *v)
 }
 
 /* Makes the vertex for a DSN of this kind (see above), due at that time, mono,
- * if the message has none: 0, or -1 without memory. */
+ * unless the message has one: 0, or -1 without memory.  A vertex failure or
+ * success serves for both of these kinds. */
 static int
 add_dsn_vertex(struct message *m, const char *what, double at)
 {
@@ -266,7 +272,8 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 }
 
 /* Makes an interim DSN on the recipients that are done so far, due in this many
- * seconds, if others are left and PARAMglobal-report-interval is not 0. */
+ * seconds, if some were done since the last DSN, others are left, and
+ * PARAMglobal-report-interval is not 0. */
 static void
 add_interim_dsn(struct message *m, long wait)
 {
@@ -321,7 +328,8 @@ drop_if_gone(struct message *m)
 	return 0;
 }
 
-/* Returns 1 if the vertex's host has died since the message was loaded. */
+/* Returns 1 if the vertex's host has died since the message was loaded, and has
+ * not answered since. */
 static int
 has_host_died(const struct vertex *v)
 {
@@ -335,12 +343,12 @@ has_host_died(const struct vertex *v)
 static long
 last_try_time(const struct vertex *v)
 {
-	double at = v->tries > 0 ? v->tried : -NEVER;
+	double at = v->tries > 0 ? v->tried : -NEVER, ago;
 
 	if (has_host_died(v) && v->thread->bad > at)
 		at = v->thread->bad;
-	at = now.mono - at;
-	return at < (long)now.wall ? now.wall - (long)at : 0;
+	ago = now.mono - at;
+	return ago < (long)now.wall ? now.wall - (long)ago : 0;
 }
 
 /* Lets the recipient fail, on disk first: 0 or -1.  If the reason is not in
@@ -370,8 +378,8 @@ expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 	return 0;
 }
 
-/* Lets all recipients that are left of the vertex fail, and ends it: 0, or -1
- * when the disk cannot be written.  how is the beginning of the reason. */
+/* Lets all pending recipients of the vertex fail, and ends it: 0, or -1 when
+ * the disk cannot be written.  how is the beginning of the reason. */
 static int
 expire_vertex(struct vertex *v, const char *how)
 {
@@ -400,7 +408,8 @@ delete_vertex(struct vertex *v)
 			return -1;
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
-	/* a deleted warning leaves the DSN at the end */
+	/* a final DSN that is deleted is not sent at the end, either; to
+	 * delete a warning changes nothing for the final DSN */
 	if (th_is_final_dsn(v->thread))
 		m->dsn_due = m->dsn_newer = 0;
 	end_vertex(v);
@@ -426,30 +435,32 @@ end_if_due(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at = v->msg->born + s->expiry, until;
-	double untried = at + s->expiry2;
-	double first = v->msg->queued > 0 ? v->msg->queued : 0;
+	double untried_end = at + s->expiry2;	/* mono */
+	/* mono; end of the time for a first try, which begins with the arrival
+	 * or with our start at 0 */
+	double try_end = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		work_left--;
 		return cancel_now(v) == 0 || drop_if_gone(v->msg) == 0 ?
-		    NEVER : now.mono + DISK_AGAIN;
+		    NEVER : now.mono + CHECK_AGAIN;
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return NEVER;
 	if (at > now.mono)
 		return at;
-	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
-	if (v->msg->was_forgotten && first < v->msg->since + UNTRIED_AGAIN)
-		first = v->msg->since + UNTRIED_AGAIN;
-	if (untried < first)
-		untried = first;
-	if (v->tries == 0 && !has_host_died(v) && untried > now.mono)
-		return untried < now.mono + UNTRIED_AGAIN ? untried :
+	try_end += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
+	if (v->msg->was_forgotten && try_end < v->msg->since + UNTRIED_AGAIN)
+		try_end = v->msg->since + UNTRIED_AGAIN;
+	if (untried_end < try_end)
+		untried_end = try_end;
+	if (v->tries == 0 && !has_host_died(v) && untried_end > now.mono)
+		return untried_end < now.mono + UNTRIED_AGAIN ? untried_end :
 		    now.mono + UNTRIED_AGAIN;
 	if (drop_if_gone(v->msg) == 0)
 		return NEVER;
 	if (v->state == V_FED || expire_vertex(v, "expired") < 0)
-		return now.mono + DISK_AGAIN;
+		return now.mono + CHECK_AGAIN;
 	work_left--;
 	return NEVER;
 }
@@ -475,24 +486,24 @@ warning_age(const struct vertex *v)
 	    s->reports.at[v->warned] : LONG_MAX;
 }
 
-/* After a start old mail is tried before it is warned of, so that a warning can
- * give a reason. */
+/* Old mail that was just loaded is tried before a warning is sent on it, so
+ * that the warning can give a reason. */
 double
 q_next_warning(const struct message *m)
 {
 	long age, next = LONG_MAX;
 	const struct vertex *v;
-	int fresh = 0;
+	int untried = 0;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		age = warning_age(v);
 		next = age < next ? age : next;
-		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
+		untried |= age <= msg_age(m) && v->state != V_WAIT &&
 		    v->tries == 0 && v->thread->tries == 0;
 	}
 	if (next == LONG_MAX)
 		return NEVER;
-	return fresh && NOW < m->since + WARN_WAIT ? now.mono + WARN_AGAIN :
+	return untried && NOW < m->since + WARN_WAIT ? now.mono + WARN_AGAIN :
 	    (double)m->born + next;
 }
 
@@ -547,17 +558,17 @@ write_delay_lines(struct message *m)
 	struct vertex *v, *w;
 	struct text f, t;
 	char fields[60], why[3000];
-	int times;
+	int ndue;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (warning_age(v) > age)
 			continue;
 		s = &v->thread->ring->conf->v;
-		for (times = v->warned; times < s->reports.n &&
-		    s->reports.at[times] <= age; )
-			times++;
+		for (ndue = v->warned; ndue < s->reports.n &&
+		    s->reports.at[ndue] <= age; )
+			ndue++;
 		text_init(&f, fields, sizeof(fields));
-		text_add(&f, "\1delayed\1\1%d%s\1", times, s->delayreport ?
+		text_add(&f, "\1delayed\1\1%d%s\1", ndue, s->delayreport ?
 		    " all" : "");
 		if (s->expiry > 0 && born >= SANE_WALL)
 			text_add(&f, "%ld", born + s->expiry);
@@ -567,7 +578,7 @@ write_delay_lines(struct message *m)
 		    why, 0) < 0)
 			return -1;
 		for (w = v; w != NULL; w = next_portion(w))
-			w->warned = times;
+			w->warned = ndue;
 	}
 	return 0;
 }
@@ -585,22 +596,23 @@ q_run_message_timer(struct message *m)
 		sweep_later(m);
 		return;
 	}
-	for (v = msg_first_vertex(m); v != NULL && (work_left > 0 ||
-	    v->state != V_HELD || v->cancel == CANCEL_NONE);
-	    v = msg_next_vertex(v)) {
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
+		if (work_left <= 0 && v->state == V_HELD &&
+		    v->cancel != CANCEL_NONE)
+			break;		/* to be deleted or bounced */
 		at = v->state != V_DONE ? end_if_due(v) : NEVER;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
 	else if (write_all_tags(m) < 0 && drop_if_gone(m) < 0 &&
-	    next > now.mono + DISK_AGAIN)
-		next = now.mono + DISK_AGAIN;
+	    next > now.mono + CHECK_AGAIN)
+		next = now.mono + CHECK_AGAIN;
 	at = q_next_warning(m);
 	if (at <= now.mono) {
 		work_left--;
 		at = add_dsn_vertex(m, "delay", 0) < 0 ||
-		    write_delay_lines(m) < 0 ? now.mono + DISK_AGAIN :
+		    write_delay_lines(m) < 0 ? now.mono + CHECK_AGAIN :
 		    q_next_warning(m);
 	}
 	advance_timer(m, at < next ? at : next);
@@ -654,8 +666,8 @@ q_add_message(struct message *m)
 /* ---- commands of operators ------------------------------------------- */
 
 /* A command that takes effect later, or is on a DSN and so leaves no tag, is in
- * the control file before it is confirmed.  The disk is synced for commands
- * that are not left to a later pass; these are few. */
+ * the control file before it is confirmed.  The file is synced, except for
+ * commands that are left to a later pass, as these may be many. */
 enum outcome
 q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 {
@@ -785,6 +797,7 @@ notary_field(const char *notary, int n)
 static int
 host_bits(const struct thread *t, int all, const char *notary)
 {
+	/* no answer; a lost connection; a system that takes no mail now */
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
 	const char *s = notary_field(notary, 2);
 	size_t i;
@@ -802,7 +815,9 @@ static const struct status {
 	int	state;		/* enum rcpt_state */
 	int	all;		/* deferred: the host takes no mail now */
 	int	dated;		/* deferred: the text begins with a time */
-	int	ours;		/* the scheduler writes the diagnostic line */
+	int	ours;		/* the scheduler writes the diagnostic line, if
+				 * one is wanted; the agent did so for ok2 and
+				 * error2, and ok3 needs none */
 } statuses[] = {
 	{ "ok", RC_OK, 0, 0, 1 },
 	{ "ok2", RC_OK, 0, 0, 0 },
@@ -817,7 +832,8 @@ static const struct status {
 };
 
 /* Applies the final report of the agent dsn on its vertex: a message whose DSN
- * nobody could get is set aside. */
+ * nobody could get is set aside, as a double bounce if it has no sender
+ * (error2). */
 static void
 apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *text)
@@ -827,8 +843,9 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 	msg_finish_rcpt(v, r, RC_OK);
 	v->host |= HOST_GOOD;
 	if (th_is_final_dsn(v->thread)) {
-		m->end = s->state == RC_OK ? END_REMOVE : s->ours ? END_ASIDE :
-		    END_ASIDE_DOUBLE;
+		m->end = s->state == RC_OK ? END_REMOVE : END_ASIDE;
+		if (strcmp(s->word, "error2") == 0)
+			m->end = END_ASIDE_DOUBLE;
 		/* after a DSN of the kind success, failures need dsn/failure,
 		 * which gives a text to those that lack one */
 		m->dsn_due = m->dsn_newer || (m->failed &&
@@ -862,27 +879,28 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 	const char *name = v->msg->name;
 	unsigned long off = r->off;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int line = s->ours && (failed || wants_success(name, off));
+	int needs_line = s->ours && (failed || wants_success(name, off));
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
-	if (line)
+	if (needs_line)
 		bad = ctl_append_diag(name, off, notary, failed ?
 		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
 		    now.wall) < 0;
 	if (bad && failed) {
 		ctl_set_tag(name, off, ' ');	/* for another try */
-		defer_rcpt(v, r, HOST_GOOD, "cannot write the diagnostic");
+		defer_rcpt(v, r, HOST_GOOD, "it failed, but "
+		    "the failure cannot be written into the control file");
 		return;
 	}
 	v->host |= HOST_GOOD;
 	finish_rcpt(v, r, s->state, s->word, message);
-	if (line)
+	if (needs_line)
 		note_dsn_due(v->msg);
 }
 
-/* Notes the other host of a report, "dns; mx.example".  ZMailer's smtp adds one
- * more field, its own name. */
+/* Notes the host that the agent has talked to, which a notary field names, as
+ * in "dns; mx.example".  ZMailer's smtp adds one more field, its own name. */
 static void
 note_relay(struct ta *ta, const char *notary)
 {
@@ -928,33 +946,34 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 /* ---- the end of a job ------------------------------------------------ */
 
 /* Finishes a recipient without a report if its tag on disk says so.  Removes a
- * lock of one of our agents, as no agent has this job; but not a lock of an
- * agent that has another portion and was not told which recipients the
- * portion has. */
+ * lock of one of our agents, as the job of this recipient is over.  But an
+ * agent whose job lines name no recipients may have the lock for another
+ * portion: then it stays while agents have vertices of the message. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {
-	static const char by_tag[] = "(by its tag, not reported)";
+	static const char by_tag[] = "(by its tag on disk, without a report)";
 	const char *name = v->msg->name;
 	const struct ta *ta;
 	long pid;
-	int was = r->off == 0 ? ' ' : ctl_read_tag(name, r->off, &pid);
+	int tag = r->off == 0 ? ' ' : ctl_read_tag(name, r->off, &pid);
 
-	if (was == '+' || was == '-')
-		finish_rcpt(v, r, was == '+' ? RC_OK : RC_FAILED,
-		    was == '+' ? "ok" : "error", by_tag);
-	if (was == '+' && wants_success(name, r->off))
+	if (tag == '+' || tag == '-')
+		finish_rcpt(v, r, tag == '+' ? RC_OK : RC_FAILED,
+		    tag == '+' ? "ok" : "error", by_tag);
+	if (tag == '+' && wants_success(name, r->off))
 		note_dsn_due(v->msg);	/* the agent may have written a line */
-	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
+	for (ta = tag == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid && (!v->portion || ta->portions ||
 		    v->msg->nfed == 0))
 			ctl_set_tag(name, r->off, ' ');
 }
 
-/* Returns the time of the next try of a deferred vertex, mono, and advances its
- * retry_index.  No next try is later than expiry. */
+/* Returns the time of the next try of a deferred vertex, mono: its retryat, or
+ * by the retry list, in which its retry_index advances.  Sets dated.  No next
+ * try is later than expiry. */
 static long
-set_next_try(struct vertex *v)
+choose_next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
@@ -993,9 +1012,9 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
 	double until = t->until;
-	long wakeup = m->held ? NOW : (long)until;
-	int waits;		/* 1: the vertex has its own next try; 0: it is
-				 * READY, or waits with its dead host */
+	long wakeup = m->held ? NOW : (long)until;	/* for the log */
+	int has_own_try;	/* 0: the vertex becomes READY, and may still
+				 * wait for the end of its host's dead time */
 	struct rcpt *r, *end = v->r + v->nr;
 
 	for (r = v->r; r < end; r++)
@@ -1009,11 +1028,11 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		v->tried = NOW;
 		v->returned = 0;
 	}
-	waits = !m->held && reason != NULL && (!(v->host & HOST_BAD) ||
+	has_own_try = !m->held && reason != NULL && (!(v->host & HOST_BAD) ||
 	    until <= now.mono || v->wakeup > now.mono);
-	if (waits)
-		wakeup = set_next_try(v);
-	v->wakeup = waits ? wakeup : 0;
+	if (has_own_try)
+		wakeup = choose_next_try(v);
+	v->wakeup = has_own_try ? wakeup : 0;
 	th_requeue(v, m->held || must_stay(v), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
@@ -1023,7 +1042,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
 
-/* Returns 1 if a recipient that is left was deferred by a report. */
+/* Returns 1 if a report has deferred a pending recipient of the vertex. */
 static int
 had_report(const struct vertex *v)
 {
@@ -1052,10 +1071,11 @@ q_end_job(struct ta *ta, const char *reason)
 		m->untagged = 1;
 	} else if (write_tags(v) < 0) {
 		m->untagged = 1;
-		advance_timer(m, now.mono + DISK_AGAIN);
+		advance_timer(m, now.mono + CHECK_AGAIN);
 	}
 	move_to_last_box(v);
 	th_report_host(v->thread, v->host);
+	/* an agent that reports nothing may have found no file */
 	if (reason != NULL && v->left > 0 && !had_report(v))
 		drop_if_gone(m);
 	if (m->end >= END_DROP || v->left == 0) {
@@ -1160,7 +1180,7 @@ end_message(struct message *m)
 		return;
 	}
 	m->to_sweep = 0;
-	heap_set(&q.due_messages, &m->due, now.mono + DISK_AGAIN);
+	heap_set(&q.due_messages, &m->due, now.mono + CHECK_AGAIN);
 	/* without tags mail is delivered again, and the DSN may lack
 	 * recipients */
 	if (write_all_tags(m) < 0 || !needs_dsn)
