@@ -328,7 +328,7 @@ is 'a line without verified: no password is sent' "$(received)" 'EHLO QUIT '
 passwords 'localhost anna'
 like 'a line without a password: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
-    -X "$tls")" '^deferall 4\.3\.5 .*is no host, user and password'
+    -X "$tls")" '^deferall 4\.3\.5 .*localhost in .*has no user or no password'
 passwords 'local anna secret verified'
 rules
 like 'a host without a line: deferred' \
@@ -341,6 +341,11 @@ rules
 like 'another sender has a line: deferred, but not the mail of others' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
     '^deferred 4\.3\.5 .*has no line for it, nor for the sender'
+passwords "localhost anna $secret verified" 's@a.test anna other clear'
+rules
+like 'the line of the sender without verified: the reason names that line' \
+    "$(feed 20-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+    '^deferred 4\.3\.5 .*: the line of s@a.test in .* does not say verified'
 passwords "localhost anna other verified" \
     "s@a.TEST anna $secret verified" 's@a.test bert second verified'
 rules
@@ -369,8 +374,8 @@ is 'a line without clear, and no program: no password is sent' \
     "$(received)" 'EHLO QUIT '
 passwords "localhost anna $secret  clear "
 rules
-like 'AUTH LOGIN in clear: the message is delivered' \
-    "$(feed 10-1 -- $R -A "$tmp/passwords" -o)" '^ok3'
+like 'AUTH LOGIN in clear, also with -77: the message is delivered' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -o -77)" '^ok3'
 is 'AUTH LOGIN in clear: user and password are sent' \
     "$(sed -n '/AUTH/,/MAIL/s/^> //p' \
     "$srv/log" | sed '$d' | tr '\n' ,)" \

@@ -7,12 +7,17 @@
  *
  *	anna@club.example  anna.berg  other secret  verified
  *
- * A line has the host as in -R, with or without the port, or the sender of a
- * message, whose line goes before that of the host; the user; the password,
- * which may contain blanks; and where the password may go: "verified", through
- * a program that verifies the server's certificate; or "clear", over a
- * connection that others can read.  Without that word it is not used.  A
- * message for which there is no line waits.
+ *	first word	the host as in -R, with or without the port; or the
+ *			sender of a message, whose line goes before that of the
+ *			host
+ *	second word	the user
+ *	further words	the password, which may contain blanks
+ *	last word	"verified": the password may go through a program that
+ *			verifies the server's certificate; or "clear": it may
+ *			go over a connection that others can read
+ *
+ * Without the last word the password is not sent, and the mail waits.  A
+ * message for which there is no line waits, too.
  *
  * Only hosts of -R have passwords, since other names come from mail and from
  * name servers.  The file is opened before the talker becomes another user, and
@@ -23,9 +28,10 @@
  *	C: base64(user)						S: 334
  *	C: base64(password)					S: 235
  *
- * The transcript shows other words in place of these, and of each reply of the
- * session that repeats one.  If a server refuses the password, or does not
- * offer AUTH, the host has failed and all its mail waits.
+ * The transcript hides these lines, and each reply that repeats a secret.  If a
+ * server refuses the password, or does not offer AUTH, the host has failed and
+ * all its mail waits; if the file has lines for senders, this message alone
+ * waits.
  */
 #include "auth.h"
 #include "lib.h"
@@ -45,6 +51,7 @@ is_host(const char *word, size_t n, const char *host)
 
 	text_fmt(name, sizeof(name), "%.*s", (int)n, word);
 	text_fmt(known, sizeof(known), "%.*s", (int)n, host);
+	/* if the names are equal, host has at least n bytes */
 	return strlen(name) == n && lib_is_same(name, known) &&
 	    (host[n] == '\0' || host[n] == ':');
 }
@@ -84,7 +91,8 @@ parse_line(struct auth *a, char *s, size_t n)
 	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
 	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
-		    "the file of -A is no host, user and password", a->key);
+		    "the file of -A has no user or no password, or one of more "
+		    "than 255 bytes", a->key);
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
@@ -100,7 +108,7 @@ add_sender(char *s, size_t n)
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = a;
-	a->named = 1;
+	a->needed = 1;
 	parse_line(a, s, n);
 }
 
@@ -145,14 +153,12 @@ auth_read(struct auth *a, const char *file, const char *host)
 	const char *why;
 
 	memset(a, 0, sizeof(*a));
-	a->named = 1;
+	a->needed = 1;
 	text_fmt(a->key, AUTH_SIZE, "%s", host);
 	why = read_file(a, file, host);
-	if (why == NULL)
-		return;
-	a->found = 1;
-	text_fmt(a->trouble, sizeof(a->trouble), "the file of -A, %s: %s",
-	    file, why);
+	if (why != NULL)
+		text_fmt(a->trouble, sizeof(a->trouble),
+		    "the file of -A, %s: %s", file, why);
 }
 
 void
@@ -198,69 +204,74 @@ encode(char *out, const char *s, size_t n)
 	*out = '\0';
 }
 
-/* Sends a line and reads the reply.  Returns 1 if the reply has this code. */
+/* Sends a line and reads the reply: 0, or -1 if the reply does not have this
+ * code. */
 static int
-is_answered(struct esmtp *c, const char *line, const char *shown, int code)
+say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 {
 	return esmtp_say_as(c, line, shown) == 0 &&
-	    esmtp_reply(c, ES_HELO) == code;
+	    esmtp_reply(c, ES_HELO) == code ? 0 : -1;
 }
 
-/* Sets the texts that esmtp.c removes from the replies of this connection: the
- * password, and what we send in its place. */
+/* In base64, the password and the argument of AUTH PLAIN. */
+static char coded_password[CODED], coded_both[CODED];
+
+/* Codes user and password, and sets the secrets that esmtp.c hides in replies.
+ */
 static void
 set_secrets(struct esmtp *c, const struct auth *a)
 {
-	static char one[CODED], both[CODED];
 	char text[2 * AUTH_SIZE];
 	size_t n = strlen(a->user) + 2, k = strlen(a->password);
 
 	text[0] = '\0';
 	strcpy(text + 1, a->user);
 	memcpy(text + n, a->password, k);
-	encode(one, a->password, k);
-	encode(both, text, n + k);
+	encode(coded_password, a->password, k);
+	encode(coded_both, text, n + k);
 	c->secret[0] = a->password;
-	c->secret[1] = one;
-	c->secret[2] = both;
+	c->secret[1] = coded_password;
+	c->secret[2] = coded_both;
 }
 
 int
 auth_login(struct esmtp *c, const struct auth *a)
 {
-	int by_program = c->via.pid > 0, accepted;
+	int by_program = c->via.pid > 0, bad;
 	char line[CODED + 12];
 
-	if (!a->named)
+	if (!a->needed)
 		return 0;
-	c->phase = "AUTH";
+	c->phase = PHASE_AUTH;
+	if (a->trouble[0] != '\0')
+		return esmtp_refuse(c, "4.3.5", a->trouble);
 	if (!a->found)
 		return esmtp_refuse(c, "4.3.5", "the file of -A has no line "
 		    "for it, nor for the sender");
-	if (a->trouble[0] != '\0')
-		return esmtp_refuse(c, "4.3.5", a->trouble);
-	if (a->how != (by_program ? 'v' : 'c'))
-		return esmtp_refuse(c, "4.3.5", by_program ? "its line in the "
-		    "file of -A does not say verified" : "its line in the file "
-		    "of -A does not say clear, and there is no -X");
-	if (!(c->can & (ES_PLAIN | ES_LOGIN)))
+	if (a->how != (by_program ? 'v' : 'c')) {
+		text_fmt(line, sizeof(line), "the line of %s in the file of -A "
+		    "does not say %s", a->key, by_program ? "verified" :
+		    "clear, and there is no -X");
+		return esmtp_refuse(c, "4.3.5", line);
+	}
+	if (!(c->can & (CAN_PLAIN | CAN_LOGIN)))
 		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
 		    "nor AUTH LOGIN");
 	set_secrets(c, a);
-	if (c->can & ES_PLAIN) {
-		text_fmt(line, sizeof(line), "AUTH PLAIN %s", c->secret[2]);
-		accepted = is_answered(c, line,
-		    "AUTH PLAIN (user and password)", 235);
+	if (c->can & CAN_PLAIN) {
+		text_fmt(line, sizeof(line), "AUTH PLAIN %s", coded_both);
+		bad = say_and_expect(c, line,
+		    "AUTH PLAIN (user and password)", 235) < 0;
 	} else {
 		encode(line, a->user, strlen(a->user));
-		accepted = is_answered(c, "AUTH LOGIN", "AUTH LOGIN", 334) &&
-		    is_answered(c, line, "(user)", 334) &&
-		    is_answered(c, c->secret[1], "(password)", 235);
+		bad = say_and_expect(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
+		    say_and_expect(c, line, "(user)", 334) < 0 ||
+		    say_and_expect(c, coded_password, "(password)", 235) < 0;
 	}
-	if (accepted)
+	if (!bad)
 		return 0;
 	if (c->code != 0)
-		c->lost = c->code >= 500 ? "4.7.8" : "4.7.0";
+		c->host_status = c->code >= 500 ? "4.7.8" : "4.7.0";
 	esmtp_quit(c);
 	return -1;
 }

@@ -11,13 +11,12 @@
 struct auth {
 	struct auth *next;	/* the next line for a sender */
 	char	key[AUTH_SIZE];	/* the first word: a sender, or a host */
-	int	named;		/* 0: there is no -A, and no login */
-	int	found;		/* the file has a line for the host, or cannot
-				 * be used */
-	char	how;		/* 'v' for the last word verified, 'c' for
-				 * clear, 0 for neither */
+	int	needed;		/* -A is given; 0: there is no login */
+	int	found;		/* the file has this line */
+	char	how;		/* the last word: 'v' is "verified", 'c' is
+				 * "clear", 0 is neither */
 	char	user[AUTH_SIZE], password[AUTH_SIZE];
-	char	trouble[300];	/* why the file cannot be used, or "" */
+	char	trouble[300];	/* why file or line cannot be used, or "" */
 };
 
 /* Reads the line for a host of -R. */

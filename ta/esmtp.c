@@ -15,15 +15,16 @@
  *
  *	code		meaning for the caller
  *	200-599		the server's reply; after 421 the connection is over
- *	0		no reply; lost has the status, reply the reason
+ *	0		no reply; host_status is set, reply has the reason
  *
  * Output is held back until a reply is wanted.  A caller that sends several
- * commands at once keeps those without a reply below the size of our buffer,
- * which any system takes without the server reading; so the two never wait for
- * each other to read.
+ * commands at once keeps the bytes of those without a reply below what the
+ * socket buffers of any system hold (WINDOW in trans.c); so we and the server
+ * never wait for each other to read.
  *
  * If the connection breaks while a message is sent, or the server reads no more
- * of it, it may have sent the reason before; that is read.
+ * of the message, the server may have sent the reason before; that reply is
+ * read.
  *
  * Lines of the transcript are cut; of messages it has only the size.
  */
@@ -87,7 +88,7 @@ end_with(struct esmtp *c, const char *status, const char *why, const char *arg)
 {
 	c->code = 0;
 	c->status[0] = '\0';
-	c->lost = status;
+	c->host_status = status;
 	text_fmt(c->reply, sizeof(c->reply), why, arg);
 	log_line("!", c->reply);
 	esmtp_close(c);
@@ -112,7 +113,7 @@ end_closed(struct esmtp *c)
 	close(c->to);
 	c->fd = -1;
 	via_close(&c->via, why + t.len, sizeof(why) - t.len);
-	c->phase = "connect";
+	c->phase = PHASE_CONNECT;
 	return end_with(c, "4.4.1", "%s", why);
 }
 
@@ -203,7 +204,7 @@ read_more(struct esmtp *c, enum esmtp_stage stage, double until)
 	}
 }
 
-/* Removes a password that the server repeats from a reply, except the code. */
+/* Replaces the text behind the code of a reply line that repeats a secret. */
 static void
 hide_secret(const struct esmtp *c, char *line)
 {
@@ -236,8 +237,7 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 			return end_with(c, "4.5.0", "%s",
 			    "a reply without end");
 		if (n < size - 1 && b != '\r')
-			line[n++] = (char)(b < 32 || b == 127 ? ' ' :
-			    b > 127 ? '?' : b);
+			line[n++] = net_clean_byte(b);
 	}
 	line[n] = '\0';
 	hide_secret(c, line);
@@ -279,9 +279,9 @@ scan_auth(struct esmtp *c, const char *s)
 		n = strcspn(s, " ");
 		text_fmt(word, sizeof(word), "%.*s", (int)n, s);
 		if (lib_is_same(word, "PLAIN"))
-			c->can |= ES_PLAIN;
+			c->can |= CAN_PLAIN;
 		if (lib_is_same(word, "LOGIN"))
-			c->can |= ES_LOGIN;
+			c->can |= CAN_LOGIN;
 	}
 }
 
@@ -289,8 +289,8 @@ static void
 scan_keyword(struct esmtp *c, const char *line)
 {
 	static const struct { const char *name; unsigned bit; } known[] = {
-		{ "SIZE", ES_SIZE }, { "8BITMIME", ES_8BITMIME },
-		{ "PIPELINING", ES_PIPELINING }, { "DSN", ES_DSN }
+		{ "SIZE", CAN_SIZE }, { "8BITMIME", CAN_8BITMIME },
+		{ "PIPELINING", CAN_PIPELINING }, { "DSN", CAN_DSN }
 	};
 	const char *s = line + 3 + (line[3] != '\0'), *end;
 	char word[12];
@@ -302,6 +302,7 @@ scan_keyword(struct esmtp *c, const char *line)
 		if (lib_is_same(word, known[i].name))
 			c->can |= known[i].bit & ~esmtp_disabled;
 	s += strlen(word);
+	/* a limit of ten digits, which may not fit 32 bits, counts as none */
 	if (lib_is_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);
 	if (lib_is_same(word, "AUTH"))
@@ -345,22 +346,24 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 	return 0;
 }
 
-/* Ends the connection after a write that failed with err: -1.  The server's
- * last reply, if there is one, is the reason. */
+/* Ends the connection after a write that failed with err: -1. */
 static int
 end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 {
 	c->held = 0;
 	clock_read();
 	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
-	if (c->code == 0 && (err == ETIMEDOUT ||
-	    strcmp(c->phase, "connect") == 0))
-		return -1;	/* get_reply has set the reason */
-	if (c->code < 400)
-		return err == ETIMEDOUT ? end_by_limit(c, stage) :
-		    end_with(c, "4.4.2", "%s", strerror(err));
-	esmtp_close(c);
-	return -1;
+	if (c->code >= 400) {	/* this last reply is the reason */
+		esmtp_close(c);
+		return -1;
+	}
+	if (c->code == 0 && strcmp(c->phase, PHASE_CONNECT) == 0)
+		return -1;	/* end_closed has set the program's words */
+	if (err != ETIMEDOUT)
+		return end_with(c, "4.4.2", "%s", strerror(err));
+	/* without a reply, get_reply has set the reason; 2xx and 3xx are none
+	 */
+	return c->code == 0 ? -1 : end_by_limit(c, stage);
 }
 
 /* Writes the output and reads the reply.  Returns its code, or 0. */
@@ -382,9 +385,9 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 	char line[60];
 
 	if (stage == ES_DOT) {
-		text_fmt(line, sizeof(line), "(%lu bytes)", c->put);
+		text_fmt(line, sizeof(line), "(%lu bytes)", c->message_size);
 		log_line(">", line);
-		c->put = 0;
+		c->message_size = 0;
 		/* the rest of the message has the limit of a block */
 		if (send_block(c) < 0) {
 			end_failed_write(c, ES_BLOCK, errno);
@@ -422,7 +425,7 @@ esmtp_put(void *esmtp, const char *s, size_t n)
 	struct esmtp *c = esmtp;
 	size_t k;
 
-	c->put += n;
+	c->message_size += n;
 	for (; n > 0; s += k, n -= k) {
 		if (c->held == sizeof(c->out) && send_block(c) < 0)
 			return end_failed_write(c, ES_BLOCK, errno);
@@ -496,33 +499,33 @@ say_helo(struct esmtp *c, const char *line)
 		return 0;
 	c->phase = "EHLO";
 	c->code = code;
-	c->lost = NULL;
+	c->host_status = NULL;
 	strcpy(c->status, status);
 	strcpy(c->reply, reply);
 	return -1;
 }
 
-/* Says EHLO, and HELO if EHLO is refused: 0 or -1.  greeted: a program reads
- * the greeting itself, or passes it on. */
+/* Says EHLO, and HELO if EHLO is refused: 0 or -1.  takes_greeting: a program
+ * reads the greeting itself, or passes it on. */
 static int
-say_hello(struct esmtp *c, const char *name, int greeted)
+say_hello(struct esmtp *c, const char *name, int takes_greeting)
 {
 	char line[NET_NAME + 10], near[64];
 
 	if (name == NULL) {
-		if (c->via.pid > 0)
+		if (c->via.pid > 0)	/* the program has the connection */
 			strcpy(near, "[127.0.0.1]");
 		else if (net_local_text(c->fd, near, sizeof(near)) < 0)
 			return end_with(c, "4.4.2", "%s", strerror(errno));
 		name = near;
 	}
 	text_fmt(line, sizeof(line), "EHLO %s", name);
-	c->phase = greeted ? "the handshake, or EHLO" : "EHLO";
+	c->phase = takes_greeting ? "the handshake, or EHLO" : "EHLO";
 	if (esmtp_say(c, line) < 0 ||
-	    exchange(c, greeted ? ES_GREETING : ES_HELO, 1) == 0)
+	    exchange(c, takes_greeting ? ES_GREETING : ES_HELO, 1) == 0)
 		return -1;
 	c->phase = "EHLO";
-	if (c->code == 220 && greeted && get_reply(c, ES_HELO,
+	if (c->code == 220 && takes_greeting && get_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
 		return -1;	/* 220 was a greeting passed on */
 	if (c->code >= 500) {
@@ -560,7 +563,7 @@ int
 esmtp_open(struct esmtp *c, const struct net_addr *peer,
     const struct net_opt *opt)
 {
-	int greeted = opt->via != NULL && via_takes_greeting(opt->via);
+	int takes_greeting = opt->via != NULL && via_takes_greeting(opt->via);
 	char line[NET_NAME + 100];
 
 	memset(c, 0, offsetof(struct esmtp, out));
@@ -568,18 +571,18 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
 	    c->peer.port);
 	log_line("=", line);
-	c->phase = "connect";
+	c->phase = PHASE_CONNECT;
 	c->fd = -1;
 	if (make_connection(c, opt) < 0)
 		return end_with(c, "4.4.1", "%s", strerror(errno));
 	c->phase = "the greeting";
-	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
+	if (!takes_greeting && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
-	if (!greeted && c->code / 100 != 2) {
+	if (!takes_greeting && c->code / 100 != 2) {
 		esmtp_quit(c);	/* keeps the reply in c */
 		return -1;
 	}
 	if (is_this_machine(c, opt))
 		return end_with(c, "5.4.6", "%s", "it is this machine");
-	return say_hello(c, opt->self, greeted);
+	return say_hello(c, opt->self, takes_greeting);
 }

@@ -10,7 +10,7 @@
 enum esmtp_stage {
 	ES_CONNECT,
 	ES_GREETING,
-	ES_HELO,	/* EHLO, HELO and RSET */
+	ES_HELO,	/* EHLO, HELO, AUTH and RSET */
 	ES_MAIL,
 	ES_RCPT,
 	ES_DATA,
@@ -21,23 +21,28 @@ enum esmtp_stage {
 };
 
 extern long esmtp_limit[ES_STAGES];
-extern unsigned esmtp_disabled;	/* ES_... extensions that are not used */
+extern unsigned esmtp_disabled;	/* CAN_... that are not used; a password is
+				 * sent even so */
 extern const char *const esmtp_stage_name[ES_STAGES];
 
 /* Extensions that the server offers. */
-#define ES_SIZE		1
-#define ES_8BITMIME	2
-#define ES_PIPELINING	4
-#define ES_DSN		8
-#define ES_PLAIN	16	/* AUTH PLAIN */
-#define ES_LOGIN	32	/* AUTH LOGIN */
+#define CAN_SIZE		1
+#define CAN_8BITMIME	2
+#define CAN_PIPELINING	4
+#define CAN_DSN		8
+#define CAN_PLAIN	16	/* AUTH PLAIN */
+#define CAN_LOGIN	32	/* AUTH LOGIN */
+
+/* Phases that are compared. */
+#define PHASE_CONNECT	"connect"	/* until there is a connection */
+#define PHASE_AUTH	"AUTH"		/* the password */
 
 struct esmtp {
 	int	fd;			/* -1: there is no connection */
 	int	to;			/* descriptor to write: fd, or a pipe */
 	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
-	unsigned can;			/* extensions of the server */
+	unsigned can;			/* CAN_... of the server */
 	unsigned long max_size;		/* bytes of a message, 0: not known */
 
 	/* The last reply, or the reason why the connection is over.  After 421
@@ -46,27 +51,29 @@ struct esmtp {
 	char	status[12];		/* the reply's x.y.z, or "" */
 	char	reply[500];		/* the reply as one line, or the reason
 					 */
-	const char *lost;		/* the status for all mail of the host,
-					 * such as "4.4.2", or NULL; always set
-					 * with code 0 */
-	const char *phase;		/* what the reply or reason is about */
+	const char *host_status;	/* the status for all mail of the host,
+					 * such as "4.4.2", NULL: none; set
+					 * whenever code is 0 */
+	const char *phase;		/* PHASE_..., or a text: what the reply
+					 * or reason is about */
 
-	const char *secret[3];		/* texts to remove from replies */
+	const char *secret[3];		/* texts to hide in replies */
 	int	in_mail;		/* MAIL was accepted, no message yet */
-	unsigned long put;		/* bytes of the message so far */
+	unsigned long message_size;	/* bytes of the message so far */
 
 	size_t	held;			/* bytes in out */
-	size_t	have, used;		/* bytes in in, bytes of them read */
+	size_t	have, used;		/* bytes in the buffer in; how many of
+					 * them are used up */
 	char	out[8192], in[4096];
 };
 
-/*
- * These functions end the connection when they fail, and set the reason in the
- * struct.  They return 0, or -1 on a failure.
- */
-
 /* Function that gets the lines of the transcript, with any bytes; or NULL. */
 extern void (*esmtp_log)(const char *, size_t);
+
+/*
+ * Unless said otherwise, these functions return 0; or -1 on a failure, with the
+ * connection ended and the reason in the struct.
+ */
 
 /* Connects and greets as self (NULL: our address). */
 int	esmtp_open(struct esmtp *, const struct net_addr *,

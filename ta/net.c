@@ -81,6 +81,14 @@ net_wait(int fd, int writing, double until)
 	}
 }
 
+char
+net_clean_byte(int c)
+{
+	if (c < 32 || c == 127)
+		return ' ';
+	return (char)(c > 127 ? '?' : c);
+}
+
 /* Sets the verdict on the host, which has no addresses: -1. */
 static int
 set_verdict(struct net_addrs *addrs, int code, const char *status,
@@ -391,7 +399,6 @@ add_host(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
 
 	for (; i < addrs->n; i++) {
 		set_port(&addrs->addr[i], port);
-		addrs->addr[i].given = given;
 		if (!given && port == NET_PORT && net_is_local(&addrs->addr[i]))
 			*self = 1;
 		a = addrs->addr[i];
@@ -511,7 +518,6 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 		    "\"%s\" is no name of a host", host);
 	if (net_read_address(&addrs->addr[0], name) == 0) {
 		addrs->n = is_allowed(&addrs->addr[0], opt);
-		addrs->addr[0].given = 1;
 		set_port(&addrs->addr[0], port > 0 ? port : opt->port);
 		return addrs->n > 0 ? 0 : set_verdict(addrs, X_NOHOST, "5.4.4",
 		    "the options exclude the address %s", host);

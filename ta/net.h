@@ -28,8 +28,6 @@ struct net_addr {
 	char	name[NET_NAME];	/* the host with this address */
 	char	text[64];	/* [192.0.2.1], [IPv6:2001:db8::1] */
 	int	port;
-	int	given;		/* the administrator or the router wrote the
-				 * address, which is not from the DNS */
 };
 
 /* The options of an agent. */
@@ -78,6 +76,10 @@ int	net_local_text(int fd, char *text, size_t);
 /* Waits until fd can be read, or with writing until it can be written: 1; 0 at
  * the time until (mono); or -1 with errno. */
 int	net_wait(int fd, int writing, double until);
+
+/* Returns a byte of a server or its program as it is logged: control bytes are
+ * blanks, bytes beyond ASCII question marks. */
+char	net_clean_byte(int);
 
 /* Functions that this module calls unless they are NULL. */
 extern void (*net_beat)(void);	/* during a wait, at least every net_nap

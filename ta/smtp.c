@@ -203,7 +203,7 @@ is_for_host(const struct lib_rcpt *r, const char *host)
 static int
 was_this_machine(void)
 {
-	return conn.code == 0 && conn.lost != NULL && conn.lost[0] == '5';
+	return conn.code == 0 && conn.host_status != NULL && conn.host_status[0] == '5';
 }
 
 static void
@@ -258,7 +258,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 		attempt.in_use->sessions--;
 		return 0;
 	}
-	if (strcmp(conn.phase, "connect") != 0)
+	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
 		attempt.in_use->sessions--;
 	return -1;
 }
@@ -311,7 +311,7 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
 		return -1;
 	/* otherwise conn keeps the reason of an earlier try */
 	if (which != DEAD && attempt.nbroken == 0) {
-		conn.lost = NULL;
+		conn.host_status = NULL;
 		conn.code = 0;
 	}
 	if (net_find_addresses(addrs, &opt.net, name, auth != NULL) < 0)
@@ -395,7 +395,7 @@ report_unreached(struct lib_job *job, const char *host,
 
 	if (addrs->n > 0 && was_this_machine()) {
 		code = X_NOHOST;
-		status = conn.lost;
+		status = conn.host_status;
 		text = "the host is this machine, which does not accept its "
 		    "mail";
 	}
@@ -781,7 +781,7 @@ check_passwords(void)
 		return;
 	for (i = 0; i < opt.relays; i++) {
 		auth_read(&a, opt.passwords, opt.relay[i]);
-		found += a.found;
+		found += a.found || a.trouble[0] != '\0';
 		if (a.trouble[0] != '\0')
 			fprintf(stderr, "smtp: %s; mail would wait\n",
 			    a.trouble);
@@ -853,7 +853,7 @@ main(int argc, char **argv)
 		case 'n': case 'x': opt.net.no_mx = 1; break;
 		case 'N': only = 1; break;
 		case 'p': opt.net.port = (int)parse_num(optarg, 65535L); break;
-		case 'P': esmtp_disabled |= ES_PIPELINING; break;
+		case 'P': esmtp_disabled |= CAN_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
 		case 'o': halves.single = 1; break;

@@ -166,7 +166,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	start_verdict(&w, c, code);
 	set_text(&w, c, command[stage]);
 	if (c->code == 0)
-		text_fmt(w.status, sizeof(w.status), "%s", c->lost);
+		text_fmt(w.status, sizeof(w.status), "%s", c->host_status);
 	else if (c->code == 421)
 		strcpy(w.status, "4.3.2");
 	else if (c->status[0] == '0' + class)
@@ -174,7 +174,7 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	else
 		text_fmt(w.status, sizeof(w.status), "%c.%s", '0' + class,
 		    status_tail(stage, c->code));
-	if (class == 2 && c->can & ES_DSN)
+	if (class == 2 && c->can & CAN_DSN)
 		w.v.status = NULL;
 	if (class == 2)
 		w.v.action = "relayed";
@@ -224,7 +224,7 @@ trans_report_host(const struct esmtp *c, struct lib_job *job,
 
 	start_verdict(&w, c, code);
 	set_text(&w, c, c->phase);
-	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
+	strcpy(w.status, c->host_status != NULL ? c->host_status : "4.3.2");
 	lib_report_verdict(job, r, &w.v);
 }
 
@@ -276,11 +276,11 @@ add_mail(struct trans *t, struct text *line)
 	const struct lib_job *job = t->job;
 
 	text_add(line, "MAIL FROM:<%s>", t->to[0]->from->address);
-	if (t->c->can & ES_SIZE)
+	if (t->c->can & CAN_SIZE)
 		text_add(line, " SIZE=%lu", t->count.size);
-	if (t->c->can & ES_8BITMIME && t->count.eight)
+	if (t->c->can & CAN_8BITMIME && t->count.eight)
 		text_add(line, " BODY=8BITMIME");
-	if (!(t->c->can & ES_DSN))
+	if (!(t->c->can & CAN_DSN))
 		return;
 	if (job->ret != NULL && (lib_is_same(job->ret, "FULL") ||
 	    lib_is_same(job->ret, "HDRS")))
@@ -302,7 +302,7 @@ make_command(struct trans *t, int i)
 		add_mail(t, &line);
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
-		if (t->c->can & ES_DSN) {
+		if (t->c->can & CAN_DSN) {
 			add_notify(&line, ctl_parse_notify(t->to[i - 1]->dsn,
 			    orcpt, sizeof(orcpt)));
 			n = strcspn(orcpt, ";");	/* length of the type */
@@ -327,7 +327,7 @@ can_send(const struct trans *t, int i, size_t out)
 		return 0;
 	if (out == 0)	/* all earlier commands have replies */
 		return i <= t->n || t->naccepted > 0;
-	return t->c->can & ES_PIPELINING && out + t->len[i] <= WINDOW;
+	return t->c->can & CAN_PIPELINING && out + t->len[i] <= WINDOW;
 }
 
 /* Returns 1 if the reply says that this is one recipient too many. */
@@ -473,7 +473,7 @@ measure_message(struct trans *t, int seven)
 		return -1;
 	}
 	wire_end(&t->count);
-	if (c->can & ES_SIZE && c->max_size > 0 &&
+	if (c->can & CAN_SIZE && c->max_size > 0 &&
 	    t->count.size > c->max_size) {
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
@@ -481,7 +481,7 @@ measure_message(struct trans *t, int seven)
 		report_all(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
-	if (seven && t->count.eight && !(c->can & ES_8BITMIME)) {
+	if (seven && t->count.eight && !(c->can & CAN_8BITMIME)) {
 		report_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
 		    "bytes, and the server does not offer 8BITMIME");
 		return -1;

@@ -277,8 +277,7 @@ via_close(struct via *v, char *why, size_t size)
 			if (c == '\n')
 				end_line(&e);
 			else if (e.n < LINE - 1 && (c > ' ' || e.n > 0))
-				e.line[e.n++] = (char)(c < 32 || c == 127 ?
-				    ' ' : c > 127 ? '?' : c);
+				e.line[e.n++] = net_clean_byte(c);
 		}
 	}
 	end_line(&e);

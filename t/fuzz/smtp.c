@@ -195,7 +195,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	server = data + 1;
 	server_size = n - 1;
 	eight = wish & 1;
-	esmtp_disabled = wish & 4 ? 0 : ES_PIPELINING;
+	esmtp_disabled = wish & 4 ? 0 : CAN_PIPELINING;
 	memset(&job, 0, sizeof(job));
 	memset(&peer, 0, sizeof(peer));
 	memset(&opt, 0, sizeof(opt));
@@ -219,7 +219,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	peer.port = 2525;
 	opt.self = wish & 8 ? "our.example" : NULL;
 	opt.via = wish & 16 ? "g" : "p";
-	auth.found = auth.named = (wish & 32) != 0;
+	auth.found = auth.needed = (wish & 32) != 0;
 	auth.how = 'v';
 	strcpy(auth.user, "user");
 	strcpy(auth.password, "se/cret");
