@@ -306,7 +306,7 @@ for bad in x "$1,x" "$1 $2" "-$1" "+$1" "$1$tab$2" "$1;" \
 	is "offsets that are none: nobody is delivered to: $bad" \
 	    "$(feed "h$tab$bad")" ''
 	is "offsets that are none: the agent says so: $bad" \
-	    "$(grep -c -e '^# the job names no recipients' \
+	    "$(grep -c -e "^# the job's list of offsets is too long or damaged" \
 	    -e '^#resync 160-1$' "$tmp/said")" 2
 done
 for bad in '' , 0 99999999999999999999999 "$1$2"; do

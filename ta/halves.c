@@ -479,7 +479,7 @@ run_talker(int in, int out)
 	while ((c = get_byte()) == 'J') {
 		get_job(&job);
 		halves->work(&job);
-		job_close(&job);
+		job_free(&job);
 		put_bytes("E", 1);
 		send_request();
 	}

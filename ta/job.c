@@ -11,20 +11,24 @@
  * A lock is the tag '~' with our process number in the six bytes behind it,
  * right aligned; a number of more digits is 'a' and five digits of base 36. Two
  * agents may be given the same message, so all locks are set under one fcntl
- * lock, the guard, and read back at the end.  A process that is stopped while
- * it has the guard would stop the whole message.  So we wait for it some tenths
- * of a second, then go on without; only the reading back protects us then.  Old
- * files have no room for the number; their recipients get no lock.
+ * lock, the guard, and read back at the end.  (lock_set in lib.c is another
+ * fcntl lock, which shows that this process lives.)  A process that is stopped
+ * while it has the guard would stop the whole message.  So we wait for it some
+ * tenths of a second, then go on without; only the reading back protects us
+ * then.  Old files have no room for the number; their recipients get no lock.
  *
  * A file that is damaged anywhere yields no recipient, since no offset in it
  * can be trusted.  This module moves no byte of the control file, and does not
  * decide about recipients.
+ *
+ * The notes of lib.h, lib_is_same and lib_message are here, too, since this
+ * module needs them or their parts, and is below lib.c.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
 #include <ctype.h>
 
-#define GUARD_TRIES	16	/* tries to lock the guard */
+#define GUARD_TRIES	16	/* tries to get the guard */
 #define GUARD_NAP	0.025	/* seconds between two tries */
 
 /* ---- notes ----------------------------------------------------------- */
@@ -79,8 +83,9 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (write_tag(job, r, field) < 0)
-		lib_note("cannot set tag %c of %s at %lu: %s", tag,
-		    ctl_log_name(job->name), r->off, strerror(errno));
+		lib_note("cannot set the tag '%c' of the recipient at %lu in "
+		    "%s: %s", tag, r->off, ctl_log_name(job->name),
+		    strerror(errno));
 }
 
 static int
@@ -91,7 +96,8 @@ read_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
 	    (size_t)read(job->ctl, tag, n) != n ? -1 : 0;
 }
 
-/* Waits for the guard for a short time, unless there are no locks. */
+/* Tries for a short time to get the guard; gives up at once where there are no
+ * fcntl locks. */
 static void
 wait_for_guard(const struct lib_job *job)
 {
@@ -102,7 +108,8 @@ wait_for_guard(const struct lib_job *job)
 		fd_wait(-1, 0, GUARD_NAP);
 }
 
-/* Writes our lock of a pending recipient, whose tag is read again later. */
+/* Writes our lock and sets unreported if the recipient is pending.  is_locked
+ * tests later whether the lock is still ours. */
 static void
 lock_rcpt(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 {
@@ -186,9 +193,9 @@ get_sender(struct scan *sc)
 	return s;
 }
 
-/* Returns the privilege at the end of a recipient line, or -1. */
+/* Returns the privilege, a uid, at the end of a recipient line, or -1. */
 static long
-uid_of(const char *p)
+read_priv(const char *p)
 {
 	int minus = *p == '-';	/* nobody is -2 on some systems */
 	char *end;
@@ -234,7 +241,7 @@ scan_rcpt(struct scan *sc)
 	r->user = strcpy((char *)(r + 1) + strlen(c->host) + 1, c->user);
 	r->off = c->l.off;
 	r->with_pid = c->with_pid;
-	r->priv = uid_of(c->rest);
+	r->priv = read_priv(c->rest);
 	r->hdr = r->drpt = -1;
 	*sc->end = sc->last = r;
 	sc->end = &r->next;
@@ -242,7 +249,8 @@ scan_rcpt(struct scan *sc)
 		sc->bare = r;
 }
 
-/* Reads a command of an operator, whose recipients are not delivered. */
+/* Reads a command to delete or bounce: cancels the recipients above the line
+ * that have its channel and host. */
 static void
 scan_cancel(struct scan *sc)
 {
@@ -295,7 +303,7 @@ scan_line(struct scan *sc, int letter)
 }
 
 void
-job_close(struct lib_job *job)
+job_free(struct lib_job *job)
 {
 	struct lib_rcpt *r;
 	struct lib_sender *s;
@@ -333,7 +341,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host,
 		scan_line(&sc, letter);
 	job->body = sc.c.body;
 	if (letter < 0)
-		job_close(job);
+		job_free(job);
 }
 
 int

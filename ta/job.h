@@ -15,7 +15,8 @@ void	job_scan(struct lib_job *, const char *channel, const char *host,
  * number of the others. */
 int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
-void	job_close(struct lib_job *);	/* frees recipients and senders */
+/* Frees recipients, senders, envid and ret; ctl stays open. */
+void	job_free(struct lib_job *);
 
 enum copy_end {
 	COPY_ERROR = -1,	/* a read failed, with errno */

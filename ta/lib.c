@@ -7,7 +7,7 @@
  *	agent		scheduler
  *	#hungry offsets			give me work, with offsets too
  *			X/123-4 <tab> host	all of this message for host
- *	123/88 <tab> notary <tab> status text	once for each recipient
+ *	123/88 <tab> notary <tab> verdict text	once for each recipient
  *	#hungry
  *			X/123-4 <tab> host <tab> 88,140
  *						these recipients alone
@@ -38,7 +38,7 @@
 static struct {
 	const char *channel, *host;
 	lib_work *work;			/* argument of lib_run, or NULL */
-	lib_whole *whole;		/* argument of lib_serve, or NULL */
+	lib_message_work *message_work;	/* argument of lib_serve, or NULL */
 	int	wake[2];		/* pipe with a byte after a signal */
 	volatile sig_atomic_t leave;	/* the agent is to end after this job */
 	struct lib_job *job;		/* the current job, or NULL */
@@ -89,21 +89,25 @@ send_or_exit(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Adds text as one field of a line: with blanks for separators of fields, and
- * end_of_line for newlines. */
+/* Adds text as one field of a line: blanks for separators of fields, end_of_line
+ * for each end of a line.  end_of_line is a CR in the text of a report, as the
+ * protocol has it, and a blank in other fields. */
 static void
 add_clean(struct text *t, const char *s, int end_of_line)
 {
-	for (; *s != '\0'; s++)
-		text_add(t, "%c", *s == '\n' || *s == '\r' ? end_of_line :
-		    *s == '\t' || *s == '\1' ? ' ' : *s);
+	int c;
+
+	for (; *s != '\0'; s++) {
+		c = *s == '\t' || *s == '\1' ? ' ' : *s;
+		text_add(t, "%c", c == '\n' || c == '\r' ? end_of_line : c);
+	}
 }
 
 /* Adds the fields of RFC 3464 for one recipient: address, action, status,
  * diagnostic, remote host. */
 static void
 add_notary(struct text *t, const struct lib_rcpt *r,
-    const struct lib_verdict *v, const char *action, const char *clean)
+    const struct lib_verdict *v, const char *action, const char *text)
 {
 	const char *status = v->status != NULL ? v->status : "2.0.0";
 
@@ -112,9 +116,10 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 	if (v->diagnostic != NULL) {
 		add_clean(t, v->diagnostic, ' ');
 	} else {
+		/* 250, 450 or 550, in the class of the status */
 		text_add(t, "x-local; %c50 (",
 		    *status == '5' || *status == '2' ? *status : '4');
-		add_clean(t, clean, ' ');
+		add_clean(t, text, ' ');
 		text_add(t, ")");
 	}
 	text_add(t, "\1");
@@ -166,21 +171,22 @@ send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 	r->unreported = 0;
 }
 
-/* Reports a success.  Of the notary fields the scheduler gets only relay, the
- * remote host for its log, or "". */
+/* Reports a success.  The report has the notary fields only if they name a
+ * remote host, for the scheduler's log: reported is notary, or "". */
 static void
 report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
-    const char *notary, const char *relay, const char *text)
+    const char *notary, const char *reported, const char *text)
 {
 	int wanted = status != NULL &&
 	    (ctl_parse_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
 
 	if (wanted && write_diag(job, r, notary, text) < 0) {
-		lib_note("%s at %lu: no room for its diagnostic: %s",
-		    ctl_log_name(job->name), r->off, strerror(errno));
+		lib_note("cannot write the diagnostic of the recipient at %lu "
+		    "in %s, so the sender gets no DSN: %s", r->off,
+		    ctl_log_name(job->name), strerror(errno));
 		wanted = 0;	/* the success is reported without a DSN */
 	}
-	send_report(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
+	send_report(job, r, reported, wanted ? "ok2" : "ok3", text, '+');
 }
 
 int
@@ -193,8 +199,8 @@ void
 lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
     const struct lib_verdict *v)
 {
-	char clean[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
-	const char *relay = v->remote != NULL ? notary : "";
+	char text[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
+	const char *reported = v->remote != NULL ? notary : "";
 	int failed = lib_is_failure(v->code);
 	const char *action = failed ? "failed" : "delayed";
 	struct text t;
@@ -207,22 +213,22 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
 		action = "delivered";
 	if (v->action != NULL)
 		action = v->action;
-	text_init(&t, clean, sizeof(clean));
+	text_init(&t, text, sizeof(text));
 	add_clean(&t, v->text, '\r');
 	text_init(&t, notary, sizeof(notary));
-	add_notary(&t, r, v, action, clean);
+	add_notary(&t, r, v, action, text);
 	strcpy(verdict, v->code == X_DEFERALL ? "deferall" : "deferred");
 	if (v->code != X_DEFERALL && v->delay > 0)
 		text_fmt(verdict, sizeof(verdict), "retryat +%ld", v->delay);
 	if (v->code == 0)
-		report_ok(job, r, v->status, notary, relay, clean);
-	else if (failed && write_diag(job, r, notary, clean) == 0)
-		send_report(job, r, relay, "error2", clean, '-');
+		report_ok(job, r, v->status, notary, reported, text);
+	else if (failed && write_diag(job, r, notary, text) == 0)
+		send_report(job, r, reported, "error2", text, '-');
 	else if (failed)
 		send_report(job, r, "", "deferred",
 		    "a failure, but its diagnostic cannot be written", ' ');
 	else
-		send_report(job, r, notary, verdict, clean, ' ');
+		send_report(job, r, notary, verdict, text, ' ');
 }
 
 void
@@ -298,7 +304,7 @@ open_and_work(struct lib_job *job, lib_work *work)
 	if (job->msg < 0 && errno == ENOENT && is_message_missing(job->name)) {
 		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
 		    "is missing, so there is nothing left to deliver; please "
-		    "send it again");
+		    "send the message again");
 		return;
 	}
 	if (job->msg < 0) {
@@ -330,6 +336,22 @@ next_field(char *s)
 	return s;
 }
 
+/* Opens the control file of a job and sets name and number: 0 or -1.  There is
+ * no note if the file is gone, or if a message cannot have this name. */
+static int
+open_control(struct lib_job *job, const char *name)
+{
+	if (name_parse(name) == NULL ||
+	    text_fmt(job->name, sizeof(job->name), "%s", name) < 0)
+		return -1;
+	job->num = name_num(name);
+	job->ctl = fd_plain(name, O_RDWR, NULL);
+	if (job->ctl < 0 && errno != ENOENT)
+		lib_note("cannot open the control file %s: %s", name,
+		    strerror(errno));
+	return job->ctl < 0 ? -1 : 0;
+}
+
 static void
 do_job(char *line)
 {
@@ -337,21 +359,16 @@ do_job(char *line)
 	char *host = next_field(line), *offsets = next_field(host);
 	char list[1000];	/* room for a hundred offsets */
 	const char *job_channel = getenv("CHANNEL");
-	struct stat st;
 
 	memset(&job, 0, sizeof(job));
 	job.ctl = -1;
 	if (offsets != NULL && (text_fmt(list, sizeof(list), ",%s,",
 	    offsets) < 0 || list[strspn(list, "0123456789,")] != '\0'))
-		lib_note("the job names no recipients: %s", offsets);
-	else if (name_parse(line) != NULL &&
-	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0 &&
-	    (job.ctl = fd_plain(line, O_RDWR, &st)) < 0 && errno != ENOENT)
-		lib_note("cannot open the control file %s: %s", line,
-		    strerror(errno));
-	if (job.ctl >= 0) {
-		job.num = name_num(job.name);
-		lock_set(job.ctl);	/* without fcntl locks, tags suffice */
+		lib_note("the job's list of offsets is too long or damaged: "
+		    "%s", offsets);
+	else if (open_control(&job, line) == 0) {
+		/* shows that we live; without fcntl locks, tags suffice */
+		lock_set(job.ctl);
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host,
 		    offsets != NULL ? list : NULL);
 	}
@@ -367,7 +384,7 @@ do_job(char *line)
 		open_and_work(&job, agent.work);
 		agent.job = NULL;
 	}
-	job_close(&job);
+	job_free(&job);
 	ctl_close_kept();
 	if (job.ctl >= 0)
 		close(job.ctl);
@@ -378,12 +395,12 @@ do_job(char *line)
 static void
 on_signal(int sig)
 {
-	int was = errno;
+	int was = errno, n;
 
 	(void)sig;
 	agent.leave = 1;
-	if (write(agent.wake[1], "", 1) < 0)
-		errno = was;	/* a full pipe wakes us, too */
+	n = (int)write(agent.wake[1], "", 1);
+	(void)n;	/* a full pipe wakes us, too */
 	errno = was;
 }
 
@@ -412,7 +429,7 @@ catch_signals(void)
 static int
 wait_input(void)
 {
-	int n, waiting = agent.idle != NULL;
+	int n, idle_due = agent.idle != NULL;
 	struct timeval tv;
 	fd_set in;
 
@@ -423,10 +440,10 @@ wait_input(void)
 		tv.tv_sec = agent.idle_after;
 		tv.tv_usec = 0;
 		n = select(agent.wake[0] + 1, &in, NULL, NULL,
-		    waiting ? &tv : NULL);
+		    idle_due ? &tv : NULL);
 		if (n == 0) {
 			agent.idle();
-			waiting = 0;
+			idle_due = 0;
 		}
 	} while ((n == 0 || (n < 0 && errno == EINTR)) && !agent.leave);
 	return n > 0 && !agent.leave;
@@ -559,31 +576,31 @@ lib_run(const char *channel, const char *host, lib_work *work)
 }
 
 static void
-do_whole(char *line)
+do_message_job(char *line)
 {
 	char *host = next_field(line);
 
 	if (name_parse(line) != NULL)
-		agent.whole(line, host == NULL ? "" : host);
+		agent.message_work(line, host == NULL ? "" : host);
 	else
 		send_or_exit("#resync ", line);
 }
 
 int
-lib_serve(lib_whole *work)
+lib_serve(lib_message_work *work)
 {
-	agent.whole = work;
-	return serve(do_whole);
+	agent.message_work = work;
+	return serve(do_message_job);
 }
 
 void
 lib_report_job(const char *name, const char *verdict, const char *text)
 {
-	char clean[TEXT_SIZE];
+	char field[TEXT_SIZE];
 	struct text t;
 
-	text_init(&t, clean, sizeof(clean));
+	text_init(&t, field, sizeof(field));
 	add_clean(&t, text, '\r');
-	if (send_line("%lu/0\t\t%s %s", name_num(name), verdict, clean) < 0)
+	if (send_line("%lu/0\t\t%s %s", name_num(name), verdict, field) < 0)
 		exit(0);
 }

@@ -56,8 +56,9 @@ typedef void lib_work(struct lib_job *);
 
 /*
  * The verdict on one recipient.  A success with a NULL status causes no DSN
- * here, as the next host has the duty to send it.  For a member that is NULL
- * or 0, the report has what the other members imply.
+ * here, as the next host has the duty to send it; other verdicts have a status.
+ * For another member that is NULL or 0, the report has what code, status and
+ * text imply.
  */
 struct lib_verdict {
 	int	code;		/* 0: delivered; a failure (lib_is_failure);
@@ -74,10 +75,11 @@ struct lib_verdict {
  * host, or for any if that is NULL.  Returns the exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
-/* Serves jobs of an agent that reads control files itself: lib_whole gets the
- * message and the host ("": none), and answers each job once. */
-typedef void lib_whole(const char *name, const char *host);
-int	lib_serve(lib_whole *);
+/* Serves jobs of an agent that reads control files itself: lib_message_work
+ * gets the name of a message and the host ("": none), and answers each job
+ * once. */
+typedef void lib_message_work(const char *name, const char *host);
+int	lib_serve(lib_message_work *);
 /* Answers a job of lib_serve; verdict is that of a report, such as "retryat
  * +60". */
 void	lib_report_job(const char *name, const char *verdict, const char *text);
@@ -123,8 +125,8 @@ int	lib_is_failure(int code);
  */
 int	lib_is_alone(void);
 
-/* Makes the control file readable only, for a child that becomes another user:
- * 0, or -1 with errno. */
+/* Replaces the descriptor ctl of the job by one that cannot write, for a child
+ * that becomes another user: 0, or -1 with errno. */
 int	lib_read_only(const struct lib_job *);
 
 /* Passes header, empty line and body to put, piece by piece: 0, or -1 if put
