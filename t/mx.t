@@ -173,7 +173,7 @@ like 'a host at an address that -4 excludes is this machine' \
     "$(go us6.example -4)" '^error2 5.4.6'
 a six6.example 2001:db8::1
 like 'a host with IPv6 addresses alone and -4: failed, and the reason says so' \
-    "$(go six6.example -4)" '^error2 5.4.4 the options exclude all addresses'
+    "$(go six6.example -4)" '^error2 5.4.4 -4 or -b of smtp excludes all addresses'
 like 'an MX behind one that -4 excludes is used' \
     "$(mx two.example '5 six6.example' '9 plain.example'
     mx plain.example

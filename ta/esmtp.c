@@ -357,13 +357,14 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	if (c->code == 0 && strcmp(c->phase, PHASE_CONNECT) == 0)
-		return -1;	/* end_closed has set the program's words */
-	if (err != ETIMEDOUT)
-		return end_with(c, "4.4.2", "%s", strerror(err));
-	/* without a reply, get_reply has set the reason; 2xx and 3xx are none
-	 */
-	return c->code == 0 ? -1 : end_by_limit(c, stage);
+	/* the reason that get_reply has set, such as the words of the program,
+	 * says more than err */
+	if (c->code == 0 && (err == ETIMEDOUT ||
+	    strcmp(c->phase, PHASE_CONNECT) == 0))
+		return -1;
+	/* a reply 2xx or 3xx is no reason */
+	return err == ETIMEDOUT ? end_by_limit(c, stage) :
+	    end_with(c, "4.4.2", "%s", strerror(err));
 }
 
 /* Writes the output and reads the reply.  Returns its code, or 0. */

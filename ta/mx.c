@@ -101,8 +101,9 @@ insert_host(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* Reads the name at p: 0, or -1 if it is not the name of a host.  The root, for
- * which a domain accepts no mail, is "". */
+/* Reads the name at p: 0, or -1 if it is not the name of a host.  The root "."
+ * is read as "": as an MX, it means that the domain accepts no mail (RFC 7505).
+ */
 static int
 read_name(const struct answer *a, const unsigned char *p, char *name)
 {
@@ -198,8 +199,10 @@ read_answer(struct mx_list *list, const char *domain,
 	}
 	if (list->n > 0)
 		return MX_FOUND;
-	return null > 0 ? MX_NULL : i < records || bad > 0 ? MX_LATER :
-	    MX_NONE;
+	if (null > 0)
+		return MX_NULL;
+	/* i < records: the answer was cut */
+	return i < records || bad > 0 ? MX_LATER : MX_NONE;
 }
 
 static unsigned char answer_buf[ANSWER_SIZE];	/* the last answer */
@@ -248,8 +251,9 @@ mx_query(const char *name, int kind)
 	(void)name;
 	return MX_LATER;
 #else
-	return gethostbyname(name) != NULL ? MX_FOUND :
-	    h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ? MX_NONE :
+	if (gethostbyname(name) != NULL)
+		return MX_FOUND;
+	return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ? MX_NONE :
 	    MX_LATER;
 #endif
 }

@@ -12,7 +12,7 @@ enum mx_answer {
 	MX_FOUND,
 	MX_NONE,	/* the domain has no such record or does not exist */
 	MX_NULL,	/* the domain accepts no mail: RFC 7505 */
-	MX_LATER	/* no name server has answered */
+	MX_LATER	/* not known now */
 };
 
 struct mx {
@@ -26,8 +26,9 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
-/* Asks name servers for records of this type, 15 being MX, of a name.  Returns
- * MX_FOUND, MX_NONE or MX_LATER. */
+/* Asks name servers for records of this kind, such as 15, MX, of a name.
+ * Returns MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address
+ * of the name instead, whatever the kind. */
 enum mx_answer mx_query(const char *name, int kind);
 /* Sets the list to the hosts that take mail for the domain. */
 enum mx_answer mx_find_hosts(struct mx_list *, const char *domain);

@@ -8,8 +8,8 @@
  *	name:port	the addresses of the name, at that port: a port means
  *			one machine
  *	word		a name without a dot: addresses only
- *	[192.0.2.1]	that address; also [IPv6:2001:db8::1], with or without
- *			the word, and either with :port
+ *	[192.0.2.1]	that address, with or without :port; also [2001:db8::1]
+ *			and [IPv6:2001:db8::1]; IPv4 also without brackets
  *
  * Addresses come from the C library, so the hosts file counts.  At most
  * NET_ADDRS are tried, of at most MX_MAX hosts.
@@ -56,16 +56,16 @@ int
 net_wait(int fd, int writing, double until)
 {
 	double left;
-	int n, slow = net_waiting == NULL;
+	int n, told = net_waiting == NULL;
 
-	for (;; slow = 1) {
+	for (;; told = 1) {
 		clock_read();
 		left = until - now.mono;
 		if (left <= 0)
 			return 0;
 		if (left > net_nap)
 			left = net_nap;
-		if (!slow) {
+		if (!told) {
 			net_waiting(0);
 			left = left > SLOW ? SLOW : left;
 		}
@@ -76,7 +76,7 @@ net_wait(int fd, int writing, double until)
 			return 1;
 		if (n < 0 && errno != EINTR)
 			return -1;
-		if (!slow)
+		if (!told)
 			net_waiting(1);
 	}
 }
@@ -217,7 +217,7 @@ add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
     int numeric)
 {
 	struct addrinfo hint, *list, *p;
-	int found = 0, first;
+	int found = 0, family = opt->family == 6 ? AF_INET6 : AF_UNSPEC;
 
 	memset(&hint, 0, sizeof(hint));
 	hint.ai_socktype = SOCK_STREAM;
@@ -232,12 +232,14 @@ add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
 	default:
 		return 0;
 	}
-	for (first = opt->family == 6; first >= 0; first--)
+	for (;; family = AF_INET) {	/* with -6, first IPv6, then IPv4 */
 		for (p = list; p != NULL; p = p->ai_next)
-			if (p->ai_family == AF_INET6 ? opt->family != 6 ||
-			    first : p->ai_family == AF_INET && !first)
+			if (family == AF_UNSPEC || p->ai_family == family)
 				found += add_addr(addrs, p->ai_addr,
 				    (size_t)p->ai_addrlen, name);
+		if (family != AF_INET6)
+			break;
+	}
 	freeaddrinfo(list);
 	return found;
 }
@@ -281,17 +283,17 @@ net_read_address(struct net_addr *a, const char *s)
 	struct net_opt any;
 	const char *p;
 	char word[6];
-	int dots = 0;
+	int dots = 0, ipv6;
 
 	text_fmt(word, sizeof(word), "%.5s", s);
 	if (lib_is_same(word, "IPv6:"))
 		s += 5;
-	/* four numbers; inet_addr would take 10.1 for 10.0.0.1 */
+	ipv6 = strchr(s, ':') != NULL;
 	for (p = s; *p != '\0'; p++)
 		dots += *p == '.';
-	if (strchr(s, ':') != NULL ? s[strspn(s,
-	    "0123456789abcdefABCDEF:.")] != '\0' :
-	    dots != 3 || s[strspn(s, "0123456789.")] != '\0')
+	/* IPv4 has four numbers; inet_addr would take 10.1 for 10.0.0.1 */
+	if (s[strspn(s, ipv6 ? "0123456789abcdefABCDEF:." : "0123456789.")] !=
+	    '\0' || (!ipv6 && dots != 3))
 		return -1;
 	memset(&any, 0, sizeof(any));
 	addrs.n = 0;
@@ -304,8 +306,10 @@ net_read_address(struct net_addr *a, const char *s)
 
 /* ---- this machine ---------------------------------------------------- */
 
+/* Returns 1 for a loopback or an unspecified address, also for one of IPv4 that
+ * is mapped into IPv6: its bytes are the last four. */
 static int
-is_loopback(const struct net_addr *a)
+is_loopback_or_any(const struct net_addr *a)
 {
 	unsigned long v4 = 0;
 
@@ -361,7 +365,7 @@ net_is_local(const struct net_addr *a)
 	struct net_addr ours;
 	int fd, here;
 
-	if (is_loopback(a))
+	if (is_loopback_or_any(a))
 		return 1;
 	fd = socket(a->sa.any.sa_family, SOCK_DGRAM, 0);
 	if (fd < 0)
@@ -386,21 +390,22 @@ net_local_text(int fd, char *text, size_t size)
 /* ---- hosts ----------------------------------------------------------- */
 
 /* Adds the allowed addresses of a host, those of one family in random order.
- * Sets *self if an address, also one that is not allowed, is that of this
+ * Sets *is_here if an address, also one that is not allowed, is that of this
  * machine.  Returns the number of all addresses, or -1 if that is not known
  * now. */
 static int
 add_host(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
-    int port, int given, int *self)
+    int port, int given, int *is_here)
 {
 	int i = addrs->n, n = i, first = i, j;
 	int found = add_addrs(addrs, opt, name, 0);
 	struct net_addr a;
 
+	/* n: addresses that are kept; first: the first one of this family */
 	for (; i < addrs->n; i++) {
 		set_port(&addrs->addr[i], port);
 		if (!given && port == NET_PORT && net_is_local(&addrs->addr[i]))
-			*self = 1;
+			*is_here = 1;
 		a = addrs->addr[i];
 		if (!is_allowed(&a, opt))
 			continue;
@@ -419,12 +424,14 @@ static int
 find_by_name(struct net_addrs *addrs, const struct net_opt *opt,
     const char *name, int port, int given)
 {
-	int self = 0, found = add_host(addrs, opt, name, port, given, &self);
+	int is_here = 0;
+	int found = add_host(addrs, opt, name, port, given, &is_here);
 
-	if (self)
+	if (is_here)
 		return set_verdict(addrs, X_NOHOST, "5.4.6",
-		    "%s is this machine, which does not accept its mail; for "
-		    "another server here, name its address and port", name);
+		    "%s is this machine, which takes no mail for that name; if "
+		    "another server runs here, the administrator can give its "
+		    "address and port", name);
 	if (found < 0)
 		return set_verdict(addrs, X_DEFERALL, "4.4.3",
 		    "the address of %s cannot be looked up now", name);
@@ -433,7 +440,7 @@ find_by_name(struct net_addrs *addrs, const struct net_opt *opt,
 		    "there is no host or domain %s", name);
 	if (addrs->n == 0)
 		return set_verdict(addrs, X_NOHOST, "5.4.4",
-		    "the options exclude all addresses of %s", name);
+		    "-4 or -b of smtp excludes all addresses of %s", name);
 	return 0;
 }
 
@@ -443,33 +450,32 @@ static int
 find_by_mx(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
     const struct mx_list *list)
 {
-	int i, self = 0, later = 0, best = 0;
-	unsigned pref = 0;
+	int i, is_here = 0, later = 0;
+	int nbetter = 0;	/* addresses of hosts with a smaller pref */
 
-	for (i = 0; i < list->n && !self; i++) {
-		if (i == 0 || list->mx[i].pref != pref)
-			best = addrs->n;
-		pref = list->mx[i].pref;
+	for (i = 0; i < list->n && !is_here; i++) {
+		if (i == 0 || list->mx[i].pref != list->mx[i - 1].pref)
+			nbetter = addrs->n;
 		if (net_looking_up != NULL)
 			net_looking_up(list->mx[i].name);
 		if (opt->port == NET_PORT && opt->self != NULL &&
 		    lib_is_same(opt->self, list->mx[i].name))
-			self = 1;
+			is_here = 1;
 		else if (add_host(addrs, opt, list->mx[i].name, opt->port, 0,
-		    &self) < 0)
+		    &is_here) < 0)
 			later = 1;
 	}
-	if (self)
-		addrs->n = best;
+	if (is_here)
+		addrs->n = nbetter;
 	if (addrs->n > 0)
 		return 0;
 	if (later)	/* a host without an answer may be better than us */
 		return set_verdict(addrs, X_DEFERALL, "4.4.3",
 		    "no mail host of %s can be looked up now", name);
-	if (self)
+	if (is_here)
 		return set_verdict(addrs, X_NOHOST, "5.4.6",
-		    "the mail host of %s is this machine, which does not "
-		    "accept its mail", name);
+		    "the mail host of %s is this machine, which takes no "
+		    "mail for that domain", name);
 	return set_verdict(addrs, X_NOHOST, "5.4.4",
 	    "no mail host of %s has an address", name);
 }
@@ -520,7 +526,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 		addrs->n = is_allowed(&addrs->addr[0], opt);
 		set_port(&addrs->addr[0], port > 0 ? port : opt->port);
 		return addrs->n > 0 ? 0 : set_verdict(addrs, X_NOHOST, "5.4.4",
-		    "the options exclude the address %s", host);
+		    "-4 or -b of smtp excludes the address %s", host);
 	}
 	if (literal)
 		return set_verdict(addrs, X_NOHOST, "5.1.2",

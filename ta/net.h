@@ -86,7 +86,8 @@ extern void (*net_beat)(void);	/* during a wait, at least every net_nap
 				 * seconds */
 extern double net_nap;
 extern void (*net_waiting)(int slow);	/* when a wait begins (0), and when it
-					 * has taken two seconds (1) */
+					 * goes on, mostly after two seconds
+					 * (1) */
 extern void (*net_looking_up)(const char *name);	/* before name servers
 							 * are asked */
 

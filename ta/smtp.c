@@ -203,7 +203,9 @@ is_for_host(const struct lib_rcpt *r, const char *host)
 static int
 was_this_machine(void)
 {
-	return conn.code == 0 && conn.host_status != NULL && conn.host_status[0] == '5';
+	/* 5.4.6 of esmtp.c is the only permanent host_status */
+	return conn.code == 0 && conn.host_status != NULL &&
+	    conn.host_status[0] == '5';
 }
 
 static void
@@ -396,8 +398,8 @@ report_unreached(struct lib_job *job, const char *host,
 	if (addrs->n > 0 && was_this_machine()) {
 		code = X_NOHOST;
 		status = conn.host_status;
-		text = "the host is this machine, which does not accept its "
-		    "mail";
+		text = "the host is this machine, which takes no mail for "
+		    "that host";
 	}
 	/* mail must not fail because of a wrong -R */
 	if (opt.relays > 0 && code != X_DEFERALL) {
