@@ -172,7 +172,7 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true >"$tmp/code.out"; then
 	sed "s/-0f/-f/; s/^gone.*/& user=$(id -u nobody)/" "$cf" >"$tmp/cf2"
 	check -f "$tmp/cf2"
 	is "$root" "$(printf '%s\n' "$said" |
-	    grep -c '^sm: no program is run as root; name a user')" 2
+	    grep -c '^sm: no program is run as root; in scheduler.cf, add -u user')" 2
 	unlike "$other" "$said" '/cf2:7:'
 	ln -sf "$top/ta/sm" "$tmp/bin/ta/sm"
 	check

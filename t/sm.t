@@ -70,12 +70,15 @@ shown() {
 # ---- options ------------------------------------------------------------
 
 like '-V prints the version' "$("$A" -V)" '^sm [0-9]'
-for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
+for args in '' 'a b' '-t soon a' '-x a'; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
 	is "wrong arguments are an error: $args" \
 	    "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
 	    "$tmp/out")" 64usage:
 done
+is 'a table whose path does not begin with / is named' "$({ "$A" -f sm.cf a
+    echo $?; } </dev/null 2>&1 | tr '\n' ' ')" \
+    'sm: the path of the table does not begin with /: sm.cf 64 '
 is "other options of ZMailer are accepted" "$("$A" -8 -H -v x </dev/null)" \
     '#hungry offsets'
 
@@ -104,7 +107,7 @@ else
 	like 'root runs no program without -u or -0: deferred, it says why' \
 	    "$(printf '10-1\th.org\n' |
 	    (cd "$po/transport" && exec "$A" -c x -f "$tmp/sm.cf" show))" \
-	    "${sep}4\\.3\\.5${sep}.*deferred no program is run as root; .*sm -u user, or .*-0"
+	    "${sep}4\\.3\\.5${sep}.*deferred no program is run as root; .*add -u user to the command of sm .*-0"
 	nok 'root runs no program without -u or -0: no argument arrives' \
 	    test -f "$tmp/args"
 fi
@@ -619,13 +622,13 @@ is 'the agent is killed: the program reads the whole message' \
 simple 36-1
 like 'no directory for a copy of the message: deferred' \
     "$(TMPDIR=$tmp/none job 36-1 h.org deaf)" \
-    "delayed${sep}4\\.3\\.0${sep}.*deferred $sh gets no copy of the message in $tmp/none: No such file"
+    "delayed${sep}4\\.3\\.0${sep}.*deferred cannot copy the message to $tmp/none for $sh: No such file"
 if own_disk; then
 	simple 37-1
 	mv "$po/queue/35-1" "$po/queue/37-1"
 	like 'no room for a copy of the message: deferred' \
 	    "$(TMPDIR=$disk job 37-1 h.org deaf)" \
-	    "delayed${sep}4\\.3\\.1${sep}.*deferred $sh gets no copy of the message in $disk: No space"
+	    "delayed${sep}4\\.3\\.1${sep}.*deferred cannot copy the message to $disk for $sh: No space"
 	is 'no room for a copy: nothing is left there' "$(ls "$disk")" ''
 	kill "$bg_pid"
 else

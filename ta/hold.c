@@ -265,7 +265,7 @@ run_script(struct verdict *v, char *name, char *arg)
 	run.become = become_nobody;
 	run.limit = SCRIPT_LIMIT;
 	if (run_program(&run) < 0) {
-		if (errno == ENOENT && !run.uncopied)
+		if (errno == ENOENT && !run.tmp_failed)
 			refuse(v, "there is no script %s here", name);
 		else
 			defer(v, "4.3.0", "the script cannot be run: %s",

@@ -89,9 +89,9 @@ send_or_exit(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Adds text as one field of a line: blanks for separators of fields, end_of_line
- * for each end of a line.  end_of_line is a CR in the text of a report, as the
- * protocol has it, and a blank in other fields. */
+/* Adds text as one field of a line: blanks for separators of fields, and
+ * end_of_line for each end of a line.  end_of_line is a CR in the text of a
+ * report, as the protocol has it, and a blank in other fields. */
 static void
 add_clean(struct text *t, const char *s, int end_of_line)
 {
@@ -171,24 +171,6 @@ send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 	r->unreported = 0;
 }
 
-/* Reports a success.  The report has the notary fields only if they name a
- * remote host, for the scheduler's log: reported is notary, or "". */
-static void
-report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
-    const char *notary, const char *reported, const char *text)
-{
-	int wanted = status != NULL &&
-	    (ctl_parse_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
-
-	if (wanted && write_diag(job, r, notary, text) < 0) {
-		lib_note("cannot write the diagnostic of the recipient at %lu "
-		    "in %s, so the sender gets no DSN: %s", r->off,
-		    ctl_log_name(job->name), strerror(errno));
-		wanted = 0;	/* the success is reported without a DSN */
-	}
-	send_report(job, r, reported, wanted ? "ok2" : "ok3", text, '+');
-}
-
 int
 lib_is_failure(int code)
 {
@@ -200,8 +182,9 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
     const struct lib_verdict *v)
 {
 	char text[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
+	/* the scheduler's log has the remote host of a recipient that is done */
 	const char *reported = v->remote != NULL ? notary : "";
-	int failed = lib_is_failure(v->code);
+	int failed = lib_is_failure(v->code), wanted;
 	const char *action = failed ? "failed" : "delayed";
 	struct text t;
 
@@ -220,9 +203,18 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
 	strcpy(verdict, v->code == X_DEFERALL ? "deferall" : "deferred");
 	if (v->code != X_DEFERALL && v->delay > 0)
 		text_fmt(verdict, sizeof(verdict), "retryat +%ld", v->delay);
-	if (v->code == 0)
-		report_ok(job, r, v->status, notary, reported, text);
-	else if (failed && write_diag(job, r, notary, text) == 0)
+	if (v->code == 0) {
+		wanted = v->status != NULL &&
+		    (ctl_parse_notify(r->dsn, NULL, 0) & NOTIFY_SUCCESS);
+		if (wanted && write_diag(job, r, notary, text) < 0) {
+			lib_note("cannot write the diagnostic of the recipient "
+			    "at %lu in %s, so the sender gets no DSN: %s",
+			    r->off, ctl_log_name(job->name), strerror(errno));
+			wanted = 0;
+		}
+		send_report(job, r, reported, wanted ? "ok2" : "ok3", text,
+		    '+');
+	} else if (failed && write_diag(job, r, notary, text) == 0)
 		send_report(job, r, reported, "error2", text, '-');
 	else if (failed)
 		send_report(job, r, "", "deferred",

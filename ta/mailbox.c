@@ -609,7 +609,7 @@ deliver_to_program(struct mail *m, char *command)
 	run.arg = m;
 	run.limit = opt.limit;
 	if (run_program(&run) < 0)
-		return run.uncopied ? box_failed(m, "copy the message into",
+		return run.tmp_failed ? box_failed(m, "copy the message into",
 		    run_tmp(), errno) : box_failed(m, "run", command, errno);
 	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;

@@ -11,8 +11,8 @@
  * without a terminal, with default signals and no other descriptor.
  *
  * At the end of its time its process group gets SIGTERM and some seconds later
- * SIGKILL.  A program that is stopped is killed at once, since its user could
- * make us wait for ever.  Processes that it leaves in the background go on, but
+ * SIGKILL.  A program that its user stops (SIGSTOP) is killed at once, since it
+ * could make us wait for ever.  Processes that it leaves in the background go on, but
  * the agent does not wait for them: the output is what the pipe has when the
  * program ends.
  *
@@ -81,7 +81,7 @@ make_copy(struct process *p)
 	char path[1000];
 	int fd = post_make(path, sizeof(path), run_tmp(), "run");
 
-	p->run->uncopied = 1;
+	p->run->tmp_failed = 1;
 	if (fd < 0)
 		return -1;
 	unlink(path);
@@ -92,16 +92,14 @@ make_copy(struct process *p)
 	if (p->run->message != NULL &&
 	    p->run->message(p->run->arg, put_copy, p) < 0 &&
 	    p->copy_error == 0) {
-		p->run->uncopied = 0;
+		p->run->tmp_failed = 0;
 		errno = EIO;
 		return -1;
 	}
 	errno = p->copy_error;
-	if (p->copy_error != 0 || fflush(p->copy) != 0 ||
-	    lseek(fileno(p->copy), 0, SEEK_SET) < 0)
-		return -1;
-	p->run->uncopied = 0;
-	return 0;
+	p->run->tmp_failed = p->copy_error != 0 || fflush(p->copy) != 0 ||
+	    lseek(fileno(p->copy), 0, SEEK_SET) < 0;
+	return p->run->tmp_failed ? -1 : 0;
 }
 
 /* ---- the output ------------------------------------------------------ */
@@ -342,9 +340,9 @@ run_program(struct run *r)
 		memcpy(t->s + t->len - 3, "...", 3);
 	while (t->len > 0 && t->s[t->len - 1] == ' ')
 		t->s[--t->len] = '\0';
-	if (WIFEXITED(p.status))
+	if (bad == 0 && WIFEXITED(p.status))
 		r->exit = WEXITSTATUS(p.status);
-	else if (WIFSIGNALED(p.status))
+	else if (bad == 0 && WIFSIGNALED(p.status))
 		r->signal = WTERMSIG(p.status);
 	errno = err;
 	return bad;

@@ -21,14 +21,14 @@ struct run {
 					 * -1 with errno; NULL: no change */
 	long	limit;		/* seconds that the program may take; 0: any */
 	/* The end of the program, set by run_program. */
-	int	exit;			/* the exit code, or -1 */
+	int	exit;			/* the exit code, -1: none */
 	int	signal;			/* signal that ended the run, or 0 */
 	int	late;			/* the run was ended at the limit */
-	int	stopped;		/* the program was killed, as it was
-					 * stopped */
-	int	uncopied;		/* the program was not started, as there
-					 * is no copy of the message in
-					 * run_tmp() */
+	int	stopped;		/* the program was killed, as a signal
+					 * had stopped it */
+	int	tmp_failed;		/* the program was not started, as the
+					 * copy of the message could not be
+					 * written to run_tmp() */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 	/* The environment, set by run_add_variable. */
@@ -45,9 +45,9 @@ struct run {
 void	run_add_variable(struct run *, const char *name, const char *value,
 	    size_t most);
 
-/* Runs the program to its end: 0, or -1 with errno if it was not started, as
+/* Runs the program to its end: 0; or -1 with errno if it was not started, as
  * the message cannot be read (EIO), the program is missing, no process can be
- * made, or become failed. */
+ * made, or become failed; or if waitpid cannot tell its end. */
 int	run_program(struct run *);
 /* Returns the directory for a copy of the message. */
 const char *run_tmp(void);

@@ -19,12 +19,26 @@
  * The exit code decides, as in sysexits.  Only codes about the recipient or the
  * message are final: wrong data, no such user or host, unavailable, no
  * permission.  For all other codes, a signal, a missing program or a timeout
- * the mail waits, since somebody can correct that.  The verdict is for all
- * recipients of the run, and the program's output is part of it.
+ * the mail waits, since somebody can correct that.  The flags T and B change
+ * this.  The verdict is for all recipients of the run, and the program's output
+ * is part of it.
  *
- * The message is passed on unchanged, except that flags add a line before it,
- * quote "From ", change the ends of lines, or make it a batch of SMTP commands,
- * as rsmtp takes it.  run.c runs the program.
+ * The message is passed on unchanged, except for what flags say.  run.c runs
+ * the program.
+ *
+ *	m	one run has many recipients
+ *	f, r	"-f sender", "-r sender" come before the arguments
+ *	n	no line "From sender" comes before the message
+ *	U	UUCP: that line ends in "remote from", and addresses must have
+ *		no byte that uux could take for something else
+ *	E	">" is put before "From " in the body
+ *	P	Return-Path: is put before the header
+ *	R	lines end in CR LF
+ *	s	the user has no quotes and backslashes
+ *	b	the message becomes a batch of SMTP commands, as rsmtp takes it
+ *	X	a dot at the beginning of a line is doubled
+ *	T	codes for no such host, unavailable, no permission: mail waits
+ *	B	codes outside sysexits are final, too
  *
  * Mostly root alone may work with the spool, so the agent is root and remains
  * root; the program becomes the user of -u.  Without -u root runs no program:
@@ -50,7 +64,7 @@ static struct {
 } opt = { NULL, NULL, 600, 0, NULL, 0, 0 };
 
 /* One run: recipients of a job with the same sender, host and header. */
-struct batch {
+struct group {
 	struct lib_job *job;
 	const struct mailer *mailer;
 	struct lib_rcpt *rcpt[RCPTS];
@@ -69,42 +83,42 @@ struct batch {
 
 /* Returns 1 if the mailer has one of these flags. */
 static int
-has_flag(const struct batch *b, const char *flags)
+has_flag(const struct group *gr, const char *flags)
 {
-	return strpbrk(b->mailer->flags, flags) != NULL;
+	return strpbrk(gr->mailer->flags, flags) != NULL;
 }
 
 /* ---- the message ----------------------------------------------------- */
 
 static int
-put_byte(struct batch *b, int c)
+put_byte(struct group *gr, int c)
 {
-	char two[2];
-	int cr = c == '\n' && b->last != '\r' && has_flag(b, "R");
+	char byte = (char)c;
+	int cr = c == '\n' && gr->last != '\r' && has_flag(gr, "R");
 
-	b->last = c;
-	two[0] = '\r';
-	two[cr] = (char)c;
-	return b->put(b->out, two, cr ? 2 : 1);
+	gr->last = c;
+	if (cr && gr->put(gr->out, "\r", 1) != 0)
+		return -1;
+	return gr->put(gr->out, &byte, 1);
 }
 
 static int
-put_text(struct batch *b, const char *s)
+put_text(struct group *gr, const char *s)
 {
 	for (; *s != '\0'; s++)
-		if (put_byte(b, (unsigned char)*s) != 0)
+		if (put_byte(gr, (unsigned char)*s) != 0)
 			return -1;
 	return 0;
 }
 
 /* Puts "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
 static int
-put_separator(struct batch *b)
+put_separator(struct group *gr)
 {
-	const char *g = b->rcpt[0]->from->address;
+	const char *g = gr->rcpt[0]->from->address;
 	char line[LINE_MAX_], *p;
 	time_t wall = time(NULL);
-	const char *ours = b->mailer->uucp[0] != '\0' ? b->mailer->uucp :
+	const char *ours = gr->mailer->uucp[0] != '\0' ? gr->mailer->uucp :
 	    mailname(NULL);
 	struct text t;
 
@@ -113,99 +127,103 @@ put_separator(struct batch *b)
 	for (p = line + 5; (p = strchr(p, ' ')) != NULL; )
 		*p = '_';	/* readers split the line at blanks */
 	text_add(&t, " %.24s", asctime(localtime(&wall)));
-	if (has_flag(b, "U"))
+	if (has_flag(gr, "U"))
 		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
 		    ours);
 	text_add(&t, "\n");
-	return put_text(b, line);
+	return put_text(gr, line);
 }
 
 /* Puts the SMTP commands before the message. */
 static int
-put_commands(struct batch *b)
+put_commands(struct group *gr)
 {
 	char line[LINE_MAX_];
 	int i, bad;
 
 	text_fmt(line, sizeof(line), "HELO %s\nMAIL FROM:<%s>\n",
-	    mailname(NULL), b->rcpt[0]->from->address);
-	bad = put_text(b, line);
-	for (i = 0; bad == 0 && i < b->n; i++) {
+	    mailname(NULL), gr->rcpt[0]->from->address);
+	bad = put_text(gr, line);
+	for (i = 0; bad == 0 && i < gr->n; i++) {
 		text_fmt(line, sizeof(line), "RCPT TO:<%s>\n",
-		    b->rcpt[i]->user);
-		bad = put_text(b, line);
+		    gr->rcpt[i]->user);
+		bad = put_text(gr, line);
 	}
-	return bad != 0 ? bad : put_text(b, "DATA\n");
+	return bad != 0 ? bad : put_text(gr, "DATA\n");
+}
+
+/* Puts the bytes of "From " that were held back: 0 or -1. */
+static int
+put_held(struct group *gr)
+{
+	static const char *const held[] = { "", "F", "Fr", "Fro", "From" };
+
+	return gr->at < 0 ? 0 : put_text(gr, held[gr->at]);
 }
 
 /* Puts a piece of the message as the flags b, E, R and X say.  Only the
  * beginning and the end of a line can change. */
 static int
-put_changed(void *batch, const char *s, size_t n)
+put_changed(void *group, const char *s, size_t n)
 {
 	static const char word[] = "From ";
-	struct batch *b = batch;
-	char held[sizeof(word)];
+	struct group *gr = group;
 	const char *end;
 	size_t k;
 
 	for (; n > 0; s += k, n -= k) {
 		k = 1;
-		if (b->at < 0 && *s != '\n') {
+		if (gr->at < 0 && *s != '\n') {
 			end = memchr(s, '\n', n);
 			k = end != NULL ? (size_t)(end - s) : n;
-			b->last = s[k - 1];
-			if (b->put(b->out, s, k) != 0)
+			gr->last = s[k - 1];
+			if (gr->put(gr->out, s, k) != 0)
 				return -1;
 			continue;
 		}
-		if (b->at >= 0 && *s == word[b->at] && b->in_body &&
-		    has_flag(b, "E")) {
-			if (++b->at < 5)
+		if (gr->at >= 0 && *s == word[gr->at] && gr->in_body &&
+		    has_flag(gr, "E")) {
+			if (++gr->at < 5)
 				continue;
-			b->at = -1;
-			if (put_text(b, ">From ") != 0)
+			gr->at = -1;
+			if (put_text(gr, ">From ") != 0)
 				return -1;
 			continue;
 		}
-		text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0,
-		    word);
-		if (*s == '.' && b->at == 0 && has_flag(b, "bX"))
-			strcpy(held, ".");
-		if (*s == '\n' && b->at == 0)
-			b->in_body = 1;
-		b->at = *s == '\n' ? 0 : -1;
-		if (put_text(b, held) != 0 ||
-		    put_byte(b, (unsigned char)*s) != 0)
+		if (put_held(gr) != 0 ||
+		    (*s == '.' && gr->at == 0 && has_flag(gr, "bX") &&
+		    put_byte(gr, '.') != 0) ||
+		    put_byte(gr, (unsigned char)*s) != 0)
 			return -1;
+		if (*s == '\n' && gr->at == 0)
+			gr->in_body = 1;
+		gr->at = *s == '\n' ? 0 : -1;
 	}
 	return 0;
 }
 
 static int
-put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
+put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 {
-	struct batch *b = batch;
-	char held[8];
+	struct group *gr = group;
 
-	b->put = put;
-	b->out = out;
-	b->in_body = b->at = b->last = 0;
-	if (has_flag(b, "b") ? put_commands(b) :
-	    !has_flag(b, "n") && put_separator(b))
+	gr->put = put;
+	gr->out = out;
+	gr->in_body = gr->at = gr->last = 0;
+	if (has_flag(gr, "b") ? put_commands(gr) :
+	    !has_flag(gr, "n") && put_separator(gr))
 		return -1;
-	if (has_flag(b, "P") && (put_text(b, "Return-Path: <") != 0 ||
-	    put_text(b, b->rcpt[0]->from->address) != 0 ||
-	    put_text(b, ">\n") != 0))
+	if (has_flag(gr, "P") && (put_text(gr, "Return-Path: <") != 0 ||
+	    put_text(gr, gr->rcpt[0]->from->address) != 0 ||
+	    put_text(gr, ">\n") != 0))
 		return -1;
-	if (!has_flag(b, "ERbX"))
-		return lib_message(b->job, b->rcpt[0], put, out);
-	if (lib_message(b->job, b->rcpt[0], put_changed, b) < 0)
+	if (!has_flag(gr, "ERbX"))
+		return lib_message(gr->job, gr->rcpt[0], put, out);
+	if (lib_message(gr->job, gr->rcpt[0], put_changed, gr) < 0)
 		return -1;
-	text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0, "From ");
-	if (put_text(b, held) != 0)
+	if (put_held(gr) != 0)
 		return -1;
-	return !has_flag(b, "b") ? 0 : put_text(b, b->last == '\n' ?
+	return !has_flag(gr, "b") ? 0 : put_text(gr, gr->last == '\n' ?
 	    ".\nQUIT\n" : "\n.\nQUIT\n");
 }
 
@@ -213,12 +231,12 @@ put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
 
 /* Adds a user as the program gets him: with the flag s without quotes. */
 static void
-add_user(struct text *t, const struct batch *b, const char *u)
+add_user(struct text *t, const struct group *gr, const char *u)
 {
 	for (; *u != '\0'; u++) {
-		if (has_flag(b, "s") && *u == '"')
+		if (has_flag(gr, "s") && *u == '"')
 			continue;
-		if (has_flag(b, "s") && *u == '\\' && u[1] != '\0')
+		if (has_flag(gr, "s") && *u == '\\' && u[1] != '\0')
 			u++;
 		text_put(t, u, 1);
 	}
@@ -239,24 +257,24 @@ has_variable(const char *word, int c)
 /* Adds the argument that the word makes for a recipient: 0, or -1 if there is
  * no room. */
 static int
-add_arg(struct batch *b, int *argc, struct text *t, const char *word,
+add_arg(struct group *gr, int *argc, struct text *t, const char *word,
     const struct lib_rcpt *r)
 {
 	const char *g = r->from->address;
 
 	if (*argc == ARGS)
 		return -1;
-	b->argv[(*argc)++] = t->s + t->len;
+	gr->argv[(*argc)++] = t->s + t->len;
 	for (; *word != '\0'; word++)
 		if (*word != '$')
 			text_put(t, word, 1);
 		else if (*++word == 'g')
 			text_add(t, "%s", *g != '\0' ? g :
-			    has_flag(b, "U") ? "MAILER-DAEMON" : "<>");
+			    has_flag(gr, "U") ? "MAILER-DAEMON" : "<>");
 		else if (*word == 'h')
 			text_add(t, "%s", r->host);
 		else if (*word == 'u')
-			add_user(t, b, r->user);
+			add_user(t, gr, r->user);
 		else
 			text_put(t, "$", 1);
 	text_put(t, "", 1);
@@ -267,29 +285,29 @@ add_arg(struct batch *b, int *argc, struct text *t, const char *word,
 /* Makes the arguments for the first n recipients: 0, or -1 if there are too
  * many. */
 static int
-make_args(struct batch *b, int n)
+make_args(struct group *gr, int n)
 {
-	const struct mailer *m = b->mailer;
-	const char *extra = has_flag(b, "f") ? "-f" :
-	    has_flag(b, "r") ? "-r" : NULL;
+	const struct mailer *m = gr->mailer;
+	const char *extra = has_flag(gr, "f") ? "-f" :
+	    has_flag(gr, "r") ? "-r" : NULL;
 	int argc = 0, i, j;
 	long room = sysconf(_SC_ARG_MAX);
 	struct text t;
 
 	/* the other half is for the environment and needs of the system */
-	text_init(&t, b->args, room < 0 || room / 2 > ARGS_SIZE ?
+	text_init(&t, gr->args, room < 0 || room / 2 > ARGS_SIZE ?
 	    ARGS_SIZE : (size_t)room / 2);
 	for (i = 0; i < m->nwords; i++) {
 		for (j = 0; j < (has_variable(m->words[i], 'u') ? n : 1); j++)
-			if (add_arg(b, &argc, &t, m->words[i],
-			    b->rcpt[j]) < 0)
+			if (add_arg(gr, &argc, &t, m->words[i],
+			    gr->rcpt[j]) < 0)
 				return -1;
 		if (i == 0 && extra != NULL &&
-		    (add_arg(b, &argc, &t, extra, b->rcpt[0]) < 0 ||
-		    add_arg(b, &argc, &t, "$g", b->rcpt[0]) < 0))
+		    (add_arg(gr, &argc, &t, extra, gr->rcpt[0]) < 0 ||
+		    add_arg(gr, &argc, &t, "$g", gr->rcpt[0]) < 0))
 			return -1;
 	}
-	b->argv[argc] = NULL;
+	gr->argv[argc] = NULL;
 	return 0;
 }
 
@@ -298,13 +316,13 @@ make_args(struct batch *b, int n)
 /* Returns 1 if an argument begins with $c, perhaps behind parentheses, which
  * uux removes. */
 static int
-begins_arg(const struct batch *b, int c)
+begins_arg(const struct group *gr, int c)
 {
-	const struct mailer *m = b->mailer;
+	const struct mailer *m = gr->mailer;
 	const char *p;
 	int i;
 
-	if (c == 'g' && has_flag(b, "fr"))
+	if (c == 'g' && has_flag(gr, "fr"))
 		return 1;
 	for (i = 1; i < m->nwords; i++) {
 		p = m->words[i] + strspn(m->words[i], "(");
@@ -316,49 +334,50 @@ begins_arg(const struct batch *b, int c)
 
 /* Returns 1 if an argument contains the sender. */
 static int
-is_sender_in_args(const struct batch *b)
+is_sender_in_args(const struct group *gr)
 {
 	int i;
 
-	for (i = 1; i < b->mailer->nwords; i++)
-		if (has_variable(b->mailer->words[i], 'g'))
+	for (i = 1; i < gr->mailer->nwords; i++)
+		if (has_variable(gr->mailer->words[i], 'g'))
 			return 1;
-	return has_flag(b, "fr");
+	return has_flag(gr, "fr");
 }
 
 /* Returns 1 if a byte of the word means something to uux or to a shell behind
  * uux.  For an old shell ^ is a pipe. */
 static int
-is_bad_for_uux(const struct batch *b, const char *word)
+is_bad_for_uux(const struct group *gr, const char *word)
 {
-	return has_flag(b, "U") && (*word == '#' || *word == '~' ||
+	return has_flag(gr, "U") && (*word == '#' || *word == '~' ||
 	    word[strcspn(word, " \t\"'()&;<>|`$\\*?[^")] != '\0');
 }
 
 /* Returns NULL if a program can be given the addresses of the recipient, else
  * the status that says why not. */
 static const char *
-rcpt_error(const struct batch *b, const struct lib_rcpt *r)
+rcpt_error(const struct group *gr, const struct lib_rcpt *r)
 {
 	const char *from = r->from->address;
 	char user[LINE_MAX_];
 	struct text t;
 
 	text_init(&t, user, sizeof(user));
-	add_user(&t, b, r->user);
-	if (user[0] == '\0' || (user[0] == '-' && begins_arg(b, 'u')))
+	add_user(&t, gr, r->user);
+	if (user[0] == '\0' || (user[0] == '-' && begins_arg(gr, 'u')))
 		return "5.1.3";
-	if (has_flag(b, "b") ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
-	    is_bad_for_uux(b, user))
+	/* in a batch the user is no argument of uux */
+	if (has_flag(gr, "b") ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
+	    is_bad_for_uux(gr, user))
 		return "5.1.3";
-	if (has_flag(b, "b") && from[strcspn(from, "<>\r\n")] != '\0')
+	if (has_flag(gr, "b") && from[strcspn(from, "<>\r\n")] != '\0')
 		return "5.1.7";
-	if ((r->host[0] == '-' && begins_arg(b, 'h')) ||
-	    is_bad_for_uux(b, r->host) ||
-	    (has_flag(b, "U") && strchr(r->host, '!') != NULL))
+	if ((r->host[0] == '-' && begins_arg(gr, 'h')) ||
+	    is_bad_for_uux(gr, r->host) ||
+	    (has_flag(gr, "U") && strchr(r->host, '!') != NULL))
 		return "5.1.2";
-	if ((from[0] == '-' && begins_arg(b, 'g')) ||
-	    (is_sender_in_args(b) && is_bad_for_uux(b, from)))
+	if ((from[0] == '-' && begins_arg(gr, 'g')) ||
+	    (is_sender_in_args(gr) && is_bad_for_uux(gr, from)))
 		return "5.1.7";
 	return NULL;
 }
@@ -388,9 +407,9 @@ set_environment(struct run *r)
 
 /* Gives up our directory and our user in the child: 0, or -1 with errno. */
 static int
-become_user(void *batch)
+become_user(void *group)
 {
-	(void)batch;
+	(void)group;
 	if (chdir("/") < 0)
 		return -1;
 	return opt.user == NULL || geteuid() == opt.uid ? 0 :
@@ -398,7 +417,7 @@ become_user(void *batch)
 }
 
 static void
-run_batch(struct batch *b)
+run_group(struct group *gr)
 {
 	char text[1000];
 	struct lib_verdict v;
@@ -407,25 +426,25 @@ run_batch(struct batch *b)
 
 	memset(&v, 0, sizeof(v));
 	memset(&r, 0, sizeof(r));
-	r.path = b->mailer->path;
-	r.argv = b->argv;
+	r.path = gr->mailer->path;
+	r.argv = gr->argv;
 	set_environment(&r);
 	r.message = put_message;
-	r.arg = b;
+	r.arg = gr;
 	r.become = become_user;
 	r.limit = opt.limit;
 	if (run_program(&r) == 0) {
-		run_verdict(&r, has_flag(b, "T") ? RUN_UNSURE : RUN_MAILER,
-		    has_flag(b, "B") ? "5.3.0" : "4.3.0", &v, text,
+		run_verdict(&r, has_flag(gr, "T") ? RUN_UNSURE : RUN_MAILER,
+		    has_flag(gr, "B") ? "5.3.0" : "4.3.0", &v, text,
 		    sizeof(text));
 		if (v.code == 0)
 			v.action = "relayed";
-	} else if (r.uncopied) {
+	} else if (r.tmp_failed) {
 		v.code = X_TEMPFAIL;
 		v.status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 		v.text = text;
-		text_fmt(text, sizeof(text), "%s gets no copy of the message "
-		    "in %s: %s", r.path, run_tmp(), strerror(errno));
+		text_fmt(text, sizeof(text), "cannot copy the message to %s "
+		    "for %s: %s", run_tmp(), r.path, strerror(errno));
 	} else {
 		v.code = X_TEMPFAIL;
 		v.status = errno == ENOENT || errno == EACCES ||
@@ -435,8 +454,8 @@ run_batch(struct batch *b)
 		    "%s: the message cannot be read" :
 		    "cannot execute %s: %s", r.path, strerror(errno));
 	}
-	for (i = 0; i < b->n; i++)
-		lib_report_verdict(b->job, b->rcpt[i], &v);
+	for (i = 0; i < gr->n; i++)
+		lib_report_verdict(gr->job, gr->rcpt[i], &v);
 }
 
 /* ---- jobs ------------------------------------------------------------ */
@@ -444,33 +463,34 @@ run_batch(struct batch *b)
 /* Selects the recipients that share a run with the first one, as many as there
  * is room for their arguments: 0, or -1 if there is no room for one. */
 static int
-select_rcpts(struct batch *b, struct lib_rcpt *first)
+select_rcpts(struct group *gr, struct lib_rcpt *first)
 {
 	struct lib_rcpt *r;
-	int most = has_flag(b, "m") ? RCPTS : 1;
+	int most = has_flag(gr, "m") ? RCPTS : 1;
 
-	b->n = 0;
-	for (r = first; r != NULL && b->n < most; r = r->next)
+	gr->n = 0;
+	for (r = first; r != NULL && gr->n < most; r = r->next)
 		if (r->unreported && r->hdr == first->hdr &&
 		    r->from == first->from &&
 		    strcmp(r->host, first->host) == 0 &&
-		    rcpt_error(b, r) == NULL)
-			b->rcpt[b->n++] = r;
-	while (make_args(b, b->n) < 0) {
-		if (b->n == 1)
+		    rcpt_error(gr, r) == NULL)
+			gr->rcpt[gr->n++] = r;
+	while (make_args(gr, gr->n) < 0) {
+		if (gr->n == 1)
 			return -1;
-		b->n /= 2;
+		gr->n /= 2;
 	}
 	return 0;
 }
 
 /* Finds the program and its user: 0, or -1 with the reason. */
 static int
-find_mailer(struct mailer *m, char *why, size_t size)
+find_program(struct mailer *m, char *why, size_t size)
 {
 	if (geteuid() == 0 && !opt.as_root && opt.user == NULL)
-		text_fmt(why, size, "no program is run as root; name a user "
-		    "for it in scheduler.cf, sm -u user, or give sm -0");
+		text_fmt(why, size, "no program is run as root; in "
+		    "scheduler.cf, add -u user to the command of sm (or -0 to "
+		    "run it as root)");
 	else if (opt.user != NULL && user_find_ids(opt.user, &opt.uid,
 	    &opt.gid) < 0)
 		text_fmt(why, size, errno != 0 ? "the user %s, who is to run "
@@ -486,28 +506,28 @@ static void
 work(struct lib_job *job)
 {
 	static struct mailer mailer;	/* both are large */
-	static struct batch b;
+	static struct group gr;
 	char why[1000];
 	const char *status;
 	struct lib_rcpt *r;
 	int bad;
 
-	b.job = job;
-	b.mailer = &mailer;
-	bad = find_mailer(&mailer, why, sizeof(why));
+	gr.job = job;
+	gr.mailer = &mailer;
+	bad = find_program(&mailer, why, sizeof(why));
 	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		if (bad < 0)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", why, 0);
-		else if ((status = rcpt_error(&b, r)) != NULL)
+		else if ((status = rcpt_error(&gr, r)) != NULL)
 			lib_report(job, r, X_UNAVAILABLE, status, "an address "
 			    "of this form cannot be given to a program", 0);
-		else if (select_rcpts(&b, r) < 0)
+		else if (select_rcpts(&gr, r) < 0)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", "the "
 			    "arguments of the program are too long", 0);
 		else
-			run_batch(&b);
+			run_group(&gr);
 	}
 }
 
@@ -518,7 +538,7 @@ check_mailer(void)
 	static struct mailer m;
 	char why[300];
 
-	if (find_mailer(&m, why, sizeof(why)) == 0) {
+	if (find_program(&m, why, sizeof(why)) == 0) {
 		if (access(m.path, X_OK) == 0)
 			return 0;
 		text_fmt(why, sizeof(why), "%s: %s, for %s: %s", opt.table,
@@ -552,7 +572,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel(NULL), *host = NULL;
-	int c, only = 0;
+	int c, check_only = 0;
 
 	opt.table = lib_share("sm.cf");
 	while ((c = getopt(argc, argv, "0c:f:h:Nt:u:V" "8Hvl:Qw:")) != -1)
@@ -561,7 +581,7 @@ main(int argc, char **argv)
 		case 'c': channel = optarg; break;
 		case 'f': opt.table = optarg; break;
 		case 'h': host = optarg; break;
-		case 'N': only = 1; break;
+		case 'N': check_only = 1; break;
 		case 't':
 			if (span_parse(optarg, &opt.limit) < 0)
 				usage();
@@ -573,11 +593,16 @@ main(int argc, char **argv)
 		default:
 			lib_foreign_option("sm", foreign, c, usage);
 		}
-	if (optind != argc - 1 || opt.table[0] != '/')
+	if (optind != argc - 1)
 		usage();
+	if (opt.table[0] != '/') {
+		fprintf(stderr, "sm: the path of the table does not begin with "
+		    "/: %s\n", opt.table);
+		return X_USAGE;
+	}
 	opt.mailer = argv[optind];
 	umask(077);
-	if (only)
+	if (check_only)
 		return check_mailer();
 	if (pledge("stdio rpath wpath cpath fattr flock getpw id proc exec",
 	    NULL) < 0)
