@@ -182,7 +182,7 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
     const struct lib_verdict *v)
 {
 	char text[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
-	/* the scheduler's log has the remote host of a recipient that is done */
+	/* the scheduler logs the remote host of a recipient that is done */
 	const char *reported = v->remote != NULL ? notary : "";
 	int failed = lib_is_failure(v->code), wanted;
 	const char *action = failed ? "failed" : "delayed";

@@ -12,9 +12,9 @@
  *
  * At the end of its time its process group gets SIGTERM and some seconds later
  * SIGKILL.  A program that its user stops (SIGSTOP) is killed at once, since it
- * could make us wait for ever.  Processes that it leaves in the background go on, but
- * the agent does not wait for them: the output is what the pipe has when the
- * program ends.
+ * could make us wait for ever.  Processes that it leaves in the background go
+ * on, but the agent does not wait for them: the output is what the pipe has
+ * when the program ends.
  *
  * A second pipe shows whether the program was executed: an exec closes it, and
  * a failure writes errno.
