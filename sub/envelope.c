@@ -43,15 +43,26 @@ mail_init(struct mail *m, const struct routes *routes, long uid)
 	return head_author(&m->author, uid);
 }
 
+/* Removes the recipient at this place of the list. */
+static void
+remove_recipient(struct mail *m, struct addressee **at)
+{
+	struct addressee *d = *at;
+
+	*at = d->next;
+	if (*at == NULL)
+		m->end = at;
+	hash_del(&m->seen, &d->link);
+	m->ndest--;
+	m->nrouted -= strcmp(d->channel, "error") != 0;
+	free(d);
+}
+
 void
 mail_free(struct mail *m)
 {
-	struct addressee *d;
-
-	while ((d = m->dests) != NULL) {
-		m->dests = d->next;
-		free(d);
-	}
+	while (m->dests != NULL)
+		remove_recipient(m, &m->dests);
 	free(m->seen.v);
 	head_free(&m->head);
 }
@@ -327,26 +338,29 @@ int
 mail_add_path(struct mail *m, const char *path, int keep)
 {
 	const char *end = path + strlen(path);
-	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
+	struct addressee **added = m->end;	/* where the new ones begin */
+	unsigned nwrong = m->nwrong;
 	int code;
 
-	m->code = 0;
+	m->code = m->full = 0;
 	m->report = keep;
 	mail_add_list(m, path, end);
-	code = m->full != 0 ? m->full : m->code;
-	if (keep)
+	code = keep ? 0 : m->code;
+	if (code != 0 && *added != NULL) {
 		code = 0;
+		m->turn = ++turns;
+		m->report = 1;
+		mail_add_list(m, path, end);
+	}
+	if (m->full != 0) {
+		code = m->full;
+		while (*added != NULL)
+			remove_recipient(m, added);
+	}
 	if (code != 0) {
 		m->turn = ++turns;
-		if (m->nrouted == nrouted) {
-			m->nwrong = nwrong;
-		} else {
-			code = 0;
-			m->report = 1;
-			mail_add_list(m, path, end);
-		}
+		m->nwrong = nwrong;
 	}
-	m->full = 0;
 	return code;
 }
 
@@ -374,9 +388,7 @@ mail_fail_all(struct mail *m, const char *host)
 
 	while ((d = *at) != NULL) {
 		if (d->also) {
-			*at = d->next;
-			hash_del(&m->seen, &d->link);
-			free(d);
+			remove_recipient(m, at);
 			continue;
 		}
 		if (strcmp(d->channel, "error") != 0) {
@@ -386,7 +398,6 @@ mail_fail_all(struct mail *m, const char *host)
 		}
 		at = &d->next;
 	}
-	m->end = at;
 }
 
 /* ---- the sender ------------------------------------------------------ */

@@ -337,8 +337,13 @@ do_rcpt(char *arg)
 	code = mail_add_path(&s.m, path, s.how->batch);
 	if (code == 0)
 		reply("250 2.1.5 ok");
-	else if (code == X_UNAVAILABLE || code == X_OSERR)
-		reply("452 4.5.3 %s", say_last());
+	else if (code == X_OSERR)
+		reply("451 4.3.0 there is no memory for %s", path);
+	else if (code == X_UNAVAILABLE)
+		/* a client sends the rest in another message; a batch cannot */
+		reply("%s with %s the message would have more than 10000 "
+		    "recipients", s.how->batch || s.m.ndest == 0 ?
+		    "552 5.5.3" : "452 4.5.3", path);
 	else
 		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
 		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1", say_last());

@@ -65,7 +65,8 @@ int	rights_is_ours(long uid);
 /* Makes the directory if it is missing, and checks that it is the owner's and
  * has none of these bits in its mode: 0, or -1 after saying why. */
 int	rights_make_dir(const char *po, const char *dir, int closed);
-/* Gives the file to the owner, if we are root: 0, or -1 with errno. */
+/* Root gives the file to the owner; another user has the files of the owner
+ * alone, and nothing is done: 0, or -1 with errno. */
 int	rights_give_file(int fd);
 
 /* ======================================================================
@@ -299,8 +300,9 @@ void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_add_list(struct mail *, const char *p, const char *end);
 /* Adds the recipients of one path, "<anna@x.org>": 0; or an exit code with
- * nothing added, if nobody would get the message.  keep: also adds recipients
- * that fail, and returns 0. */
+ * nothing added: X_UNAVAILABLE if there would be too many, X_OSERR without
+ * memory, another code if nobody would get the message.  With keep, a wrong
+ * address becomes a recipient on the channel error, and is no failure. */
 int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */

@@ -186,6 +186,25 @@ is '10 001 recipients are too many' "$(
     '10000 250 1 452 1 354 1 250 '
 is 'the others get the message' "$(cat "$po"/transport/* | grep -c '^r')" 10000
 clear
+echo 'pair = v1@x, v2@x' >>"$tmp/routes"
+most() {	# number: the commands of a message, up to so many recipients
+	echo 'MAIL FROM:<a>'
+	awk "BEGIN { for (i = 0; i < $1; i++) print \"RCPT TO:<u\" i \"@x>\" }"
+}
+is 'an alias with which there are more than 10 000 recipients is refused' "$(
+    { most 9999; printf 'RCPT TO:<%s>\n' pair v2@x pair; printf 'DATA\nx\n.\n'; } |
+    sed "s/\$/$cr/" | sub -bs | sed '1,10001d' | cut -c1-9 | tr '\n' ' ')" \
+    '452 4.5.3 250 2.1.5 452 4.5.3 354 end w 250 2.0.0 '
+is 'nobody of that alias gets the message' \
+    "$(sed -n 's/^r .* \(v.@x\) .*/\1/p' "$po"/transport/* | tr '\n' ' ')" 'v2@x '
+clear
+out=$({ most 10001; printf 'DATA\nx\n.\n'; } | sub -bS 2>&1)
+is 'a recipient that a batch loses counts in the exit status' $? 65
+like 'a recipient that a batch loses is named' "$out" \
+    '^submit: 552 5.5.3 with <u10000@x> the message would have more than 10000 '
+is 'the others of the batch get the message' \
+    "$(cat "$po"/transport/* | grep -c '^r')" 10000
+clear
 echo 'x' >>"$tmp/routes"
 like 'with a wrong table mail waits in router/' "$(last "${one%??}")" \
     '^250 2.0.0 queued as router/'

@@ -285,6 +285,18 @@ like 'the removal of a pipe is logged' "$(cat "$tmp/out")" \
     'deferred/78: it is no regular file; it is removed'
 rm -rf "$po"/router/7* "$po/postman/80-1.1000.orig" "$po/deferred"
 
+# Root's run gave a file to the owner before a crash; the owner's own run is next.
+printf 'to anna\nenv-end\n\ntext\n' >"$po/private/81-1.1000.orig"
+chmod 600 "$po/private/81-1.1000.orig"
+words=$(words_as 64321 64321)
+[ -z "$words" ] || chown -R 64321:64321 "$po"
+out=$($words "$S" -q -P "$po" -C "$tmp/routes" 2>&1)
+is 'a file in private/ that is given to the owner already is queued' \
+    "$?$out $(ls "$po/private")$(sed -n 's/^r  *//p' "$po"/transport/[1-9]*)" \
+    '0 local - anna 1000'
+[ -z "$words" ] || chown -R 0:0 "$po"
+clear
+
 if [ -z "$nobody" ]; then
 	for i in 1 2 3 4 5 6; do
 		skip 'a routing table for root only' \
