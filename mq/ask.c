@@ -6,8 +6,9 @@
  * port 174 of this machine are tried in turn, until one sends a byte.
  *
  * TCP: the scheduler sends its dump after the connection without a request.  We
- * shut down our side at once, which asks our scheduler for facts; a scheduler
- * with protocol 2 is connected again, and then reads commands.
+ * shut down our side at once, which asks our scheduler for facts.  If the
+ * scheduler has protocol 2, we connect once more and leave our side open, for
+ * commands.
  *
  * Pipes: the scheduler reads requests from a pipe at a known path, the request
  * pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it for
@@ -217,8 +218,11 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	int fd;
 
 	*why = NULL;
-	if (lstat(path, &st) < 0)
+	if (lstat(path, &st) < 0) {
+		if (errno == ENOENT)
+			*why = "no scheduler has made it";
 		return -1;
+	}
 	errno = EINVAL;		/* an earlier EACCES would set a->denied */
 	if (!S_ISFIFO(st.st_mode)) {
 		*why = "it is no pipe";
@@ -314,7 +318,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	if (made < 0) {
 		err = errno;
 		fifo_path[0] = '\0';
-		remove_own_pipe();
+		remove_own_pipe();	/* only restores the signals */
 		errno = err;
 		return -1;
 	}
@@ -329,8 +333,9 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	return fd;
 }
 
-/* Writes the words and our suffix by one write, behind a LF that ends a line of
- * somebody else, and waits while the pipe is full: 0, or -1 with errno. */
+/* Writes the words and our suffix by one write, and waits while the pipe is
+ * full: 0, or -1 with errno.  The LF before the words ends a line that another
+ * program left unfinished. */
 static int
 send_request(int fd, const char *words, const char *suffix)
 {
@@ -366,7 +371,8 @@ fail_pipe(struct mq_ask *a, const char *path, const char *why)
 	return -1;
 }
 
-/* Writes a request to the request pipe, and lets a->in read the answer: 0, or
+/* Writes a request to the request pipe at path, and lets a->in read the answer
+ * from our pipe base.SUFFIX, which for a command is in another directory: 0, or
  * -1 with a reason in a->why. */
 static int
 send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
@@ -473,6 +479,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 	char where[400];
 	struct sockaddr_in sin;
 	struct hostent *h;
+	const char *hint = "";
 	int number = port_of(port);
 
 	if (number == 0) {
@@ -482,11 +489,13 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 	for (;;) {
 		h = gethostbyname(host);
 		if (h == NULL || h->h_addrtype != AF_INET) {
+			/* such a number is probably the name of a message */
+			if (strspn(host, "0123456789") > 4)
+				hint = "; to see a message: mailq show NAME";
+			else if (strchr(host, '.') == NULL)
+				hint = ", and no command has this name";
 			mq_ask_add_why(a, "%.200s: the host is not known%s",
-			    host, strspn(host, "0123456789") > 4 ?
-			    "; a message is shown by mailq show" :
-			    strchr(host, '.') == NULL ?
-			    ", and no command has this name" : "");
+			    host, hint);
 			return 0;
 		}
 		if (h->h_addr_list[a->address] == NULL)
@@ -581,7 +590,7 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 	    text_fmt(base, sizeof(base), "%s/public/.mailq.command",
 	    a->postoffice) < 0 ||
 	    text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
-		mq_ask_add_why(a, "it is too long");
+		mq_ask_add_why(a, "the path of the command pipe is too long");
 		return -1;
 	}
 	if (send_words(a, path, base, 1, words) < 0)

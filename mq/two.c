@@ -16,16 +16,17 @@
  *	S: .
  *	C: QUIT
  *
- * Without -U it tries the logins of MAILSHARE's scheduler.auth that have the
- * right TT, if it may read that file, until the scheduler accepts one:
+ * Without -U, mailq tries the logins of MAILSHARE's scheduler.auth that have
+ * the right TT or ALL, if mailq may read that file, until the scheduler accepts
+ * one:
  *
  *	user:password:SNMP QQ TT ETRN:[127.0.0.0]/8
  *
  * and at last the user nobody with the password nobody.
  *
- * A line that begins with a dot has a second one.  Threads are requested one by
- * one, so a job that moves meanwhile may be shown twice or not at all; the
- * protocol has no snapshot.
+ * The scheduler puts a second dot before a line that begins with one.  Threads
+ * are requested one by one, so a job that moves meanwhile may be shown twice or
+ * not at all; the protocol has no snapshot.
  *
  * As in a dump everything is checked, and the first error ends the reading.
  * The scheduler's clock is taken to be the same as ours.
@@ -33,7 +34,10 @@
 #include "mq.h"
 #include <signal.h>
 
-#define FIELDS	10	/* of a recipient */
+/* The fields of a recipient's line: 0 name of the message, 1 number of the
+ * recipient in its vertex, 2 sender, 3 offset, 4 time of expiry, 5 time of the
+ * next try, 6 time of the last feed, 7 tries, 8 state, 9 reason. */
+#define FIELDS	10
 
 struct talk {
 	struct mq_queue *q;
@@ -46,7 +50,7 @@ struct talk {
 	char	line[MQ_TOKEN_MAX];
 };
 
-/* Ends the conversation: -1. */
+/* Keeps the error, the last one if there are several.  Returns -1. */
 static int
 fail(struct talk *t, const char *f, const char *arg)
 {
@@ -57,8 +61,8 @@ fail(struct talk *t, const char *f, const char *arg)
 static int
 fail_memory(struct talk *t)
 {
-	return fail(t, "the queue is too large to be held here%s",
-	    "; -Q shows a summary");
+	return fail(t, "the queue does not fit into mailq's memory%s",
+	    "; mailq -Q shows a summary");
 }
 
 /* ---- lines ------------------------------------------------------------ */
@@ -75,7 +79,7 @@ read_line(struct talk *t)
 	t->line[t->len] = '\0';
 	if (c < 0)
 		return fail(t, "the scheduler's answer is cut short%s",
-		    t->in->why);
+		    mq_reason(t->in->why));
 	return c == '\n' ? 0 : fail(t, "the scheduler's line \"%.100s\" is "
 	    "too long, or has a zero byte", t->line);
 }
@@ -131,8 +135,9 @@ has_right(const char *rights, const char *right)
 	return 0;
 }
 
-/* Splits "user:password:rights:addresses" and keeps the login: 0, or -1 if it
- * is damaged or may not see the queue. */
+/* Splits "user:password:rights:addresses" and keeps the login: 0, or -1 if the
+ * line is damaged, is a comment (with '#' or '*' before it), or has no right to
+ * see the queue. */
 static int
 parse_auth(char *line, char *login, size_t size)
 {
@@ -167,7 +172,8 @@ send_login(struct talk *t, const char *challenge, const char *login)
 }
 
 /* Tries each login of the file, as its lines may be for other addresses than
- * ours, and at last ZMailer's default. */
+ * ours, and at last ZMailer's default.  After a refusal t->line begins with
+ * '-'; after another failure the connection is of no use. */
 static int
 send_file_logins(struct talk *t, const char *challenge)
 {
@@ -353,7 +359,7 @@ read_report(struct talk *t)
 
 int
 mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
-    char why[MQ_WHY_MAX], void (*line)(void *, const char *), void *arg)
+    char why[MQ_WHY_MAX], void (*report)(void *, const char *), void *arg)
 {
 	static struct talk t;
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
@@ -362,14 +368,14 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	memset(&t, 0, sizeof(t));
 	t.q = q;
 	t.in = in;
-	t.report = line;
+	t.report = report;
 	t.arg = arg;
 	t.why = why;
 	t.wall = difftime(time(NULL), (time_t)0);
 	why[0] = '\0';
 	rc = log_in(&t, login);
 	if (rc == 0)
-		rc = line != NULL ? read_report(&t) : read_queue(&t);
+		rc = report != NULL ? read_report(&t) : read_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

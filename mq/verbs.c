@@ -17,7 +17,7 @@
 #include "../lib/pattern.h"
 #include <ctype.h>
 
-#define WHAT_MOST	400	/* bytes that a command is about */
+#define WHAT_MOST	400	/* bytes of a message's name or a pattern */
 #define ANSWER_MOST	4096	/* bytes of an answer to a command */
 
 /* ---- words ------------------------------------------------------------ */
@@ -73,13 +73,24 @@ is_message(const char *s)
 	    mq_router_num(s) != NULL || mq_frozen_name(s) != NULL;
 }
 
+/* Returns 1 for a name of the form [X/[Y/]]123-45. */
+static int
+is_file_name(const char *s)
+{
+	const char *base = name_base(s);
+
+	return name_parse(s) != NULL && *base != '-' &&
+	    strchr(base, '-') != NULL &&
+	    base[strspn(base, "0123456789-")] == '\0';
+}
+
 /* Returns the name in a word that may be the path of a message's file; router/N
  * and the like are names as a whole. */
 static char *
 strip_path(char *word)
 {
 	static const char *const dirs[] = { "queue/", "transport/" };
-	char *p, *s;
+	char *p;
 	size_t i;
 
 	p = strrchr(word, '/');
@@ -89,13 +100,9 @@ strip_path(char *word)
 		return p;
 	for (i = 0; i < 2; i++) {
 		p = strstr(word, dirs[i]);
-		if (p == NULL || (p != word && p[-1] != '/'))
-			continue;
-		s = p + strlen(dirs[i]);
-		if (name_parse(s) != NULL &&
-		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
-		    name_base(s)[strspn(name_base(s), "0123456789-")] == '\0')
-			return s;
+		if (p != NULL && (p == word || p[-1] == '/') &&
+		    is_file_name(p + strlen(dirs[i])))
+			return p + strlen(dirs[i]);
 	}
 	return word;
 }
@@ -126,13 +133,16 @@ word_error(enum mq_verb verb, const char *what)
 	return why;
 }
 
-/* Adds a message or pattern: 0, or -1 without memory. */
+/* Adds a message or pattern, NULL if there was no memory to copy it: 0, or an
+ * exit code after saying why. */
 static int
 add_word(struct mq_order *o, char *what)
 {
-	if (mq_grow_array(NULL, (void **)&o->what, o->n, &o->room,
-	    sizeof(*o->what)) < 0)
-		return -1;
+	if (what == NULL || mq_grow_array(NULL, (void **)&o->what, o->n,
+	    &o->room, sizeof(*o->what)) < 0) {
+		mq_complain("there is no memory");
+		return X_UNAVAILABLE;
+	}
 	o->what[o->n++] = what;
 	return 0;
 }
@@ -142,8 +152,9 @@ add_word(struct mq_order *o, char *what)
 static int
 read_names(struct mq_order *o)
 {
-	char line[MQ_PATH_MAX], *copy;
+	char line[MQ_PATH_MAX];
 	size_t n;
+	int rc;
 
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		n = strlen(line);
@@ -156,11 +167,9 @@ read_names(struct mq_order *o)
 			    "message", line);
 			return X_DATAERR;
 		}
-		copy = mem_dup(strip_path(line));
-		if (copy == NULL || add_word(o, copy) < 0) {
-			mq_complain("there is no memory");
-			return X_UNAVAILABLE;
-		}
+		rc = add_word(o, mem_dup(strip_path(line)));
+		if (rc != 0)
+			return rc;
 	}
 	if (!ferror(stdin))
 		return 0;
@@ -168,7 +177,8 @@ read_names(struct mq_order *o)
 	return X_NOINPUT;
 }
 
-/* Adds a filter to o->filter, for error messages. */
+/* Adds a filter to o->filter, which tells that there are filters, and is shown
+ * in error messages. */
 static void
 add_filter(struct mq_order *o, const char *word)
 {
@@ -209,8 +219,8 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 			mq_complain("\"%s\" is no name of a message, or the "
 			    "beginning of one", word[i]);
 			return X_USAGE;
-		} else if (add_word(o, what) < 0) {
-			return X_UNAVAILABLE;
+		} else {
+			rc = add_word(o, what);
 		}
 	}
 	return rc;
@@ -231,8 +241,10 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 		if (mq_find_file(o->what[i], po, logfile, name) < 0)
 			return X_UNAVAILABLE;
 		o->what[i] = mem_dup(name_base(name));
-		if (o->what[i] == NULL)
+		if (o->what[i] == NULL) {
+			mq_complain("there is no memory");
 			return X_UNAVAILABLE;
+		}
 	}
 	return 0;
 }
@@ -240,8 +252,8 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 /* ---- one command ------------------------------------------------------ */
 
 /* Prints the answer, which begins with "ok " or "no ", behind name if that is
- * not NULL.  If gone is not NULL, counts an answer that the message does not
- * exist there, and prints nothing.  Returns an exit code. */
+ * not NULL.  If gone is not NULL and the answer is that there is no such
+ * message, adds 1 to *gone and prints nothing.  Returns an exit code. */
 static int
 read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
@@ -279,26 +291,26 @@ read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 		return no ? X_UNAVAILABLE : 0;
 	if (s[n - 1] != '\n')
 		putc('\n', f);
-	mq_complain("the scheduler's answer is cut short, or has no end");
+	mq_complain("the scheduler's answer is cut short or too long");
 	return X_UNAVAILABLE;
 }
 
-/* Sends a command.  many: the answer is printed behind what.  gone is as in
- * read_answer.  Returns an exit code. */
+/* Sends a command.  with_name: the answer is printed behind what.  gone is as
+ * in read_answer.  Returns an exit code. */
 static int
-send_command(struct mq_ask *a, enum mq_verb verb, const char *what, int many,
-    unsigned long *gone)
+send_command(struct mq_ask *a, enum mq_verb verb, const char *what,
+    int with_name, unsigned long *gone)
 {
 	int rc;
 
 	a->why[0] = '\0';
+	a->denied = a->silent = 0;
 	if (mq_ask_command(a, verb_name[verb], what) < 0) {
-		mq_complain("%s: not done%s: %s", verb_name[verb],
-		    a->denied ? "" :
-		    ", as no scheduler answers", a->why);
+		mq_complain("%s: %s: %s", verb_name[verb], a->silent ?
+		    "no answer, it may still be done" : "not done", a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
-	rc = read_answer(&a->in, many ? what : NULL, gone);
+	rc = read_answer(&a->in, with_name ? what : NULL, gone);
 	mq_ask_close(a);
 	return rc;
 }
@@ -341,7 +353,8 @@ put_released(const struct mq_queue *q, const char *what)
 	int n = 0;
 
 	for (note = q->notes; note != NULL; note = note->next) {
-		if (note->kind >= MQ_ORPHAN || (strcmp(what, "all") != 0 &&
+		if (note->kind == MQ_ORPHAN || note->kind == MQ_FREEZER ||
+		    (strcmp(what, "all") != 0 &&
 		    strcmp(what, note->what) != 0))
 			continue;
 		mq_print("hold on %s%s: would be released\n",
@@ -370,7 +383,8 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 	} else if (p.name == NULL) {
 		p.jobs = 1;
 		if (o->verb == MQ_DELETE || o->verb == MQ_BOUNCE)
-			p.states = (1UL << MQ_EVICTED) - 1;	/* in core */
+			/* the states of jobs in core, before MQ_EVICTED */
+			p.states = (1UL << MQ_EVICTED) - 1;
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
 		pat_expand(what, &p.dest);
@@ -386,7 +400,7 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 		return 0;
 	}
 	mq_complain(o->verb == MQ_RELEASE ? "there is no hold on %s" :
-	    "nothing in the queue is %s", what);
+	    "nothing in the queue matches %s", what);
 	return X_UNAVAILABLE;
 }
 

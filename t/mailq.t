@@ -718,6 +718,22 @@ M/Z/11026589-31864  <>
 	mailq -p "$port"
 	is 'protocol 2: an answer cut short is an error' "$rc $(out)" '69 '
 	unserve
+	sed '/^S sc/,$d' "$tmp/two" >"$tmp/d"
+	serve_tcp "$tmp/d" -d
+	mailq -p "$port"
+	is 'protocol 2: a list cut short: the error says so' \
+	    "$rc $(cat "$tmp/err")" \
+	    "69 mailq: the scheduler's answer is cut short"
+	unserve
+	sed 's/^S sc.*/C never/' "$tmp/two" >"$tmp/d"
+	serve_tcp "$tmp/d" -d
+	MAILQ_WAIT=2
+	mailq -p "$port"
+	MAILQ_WAIT=20
+	is 'protocol 2: a list cut short by silence: the error says so' \
+	    "$rc $(cat "$tmp/err")" \
+	    "69 mailq: the scheduler's answer is cut short: nothing came for 2 seconds"
+	unserve
 	{
 		log_in watcher 5a2efd522a54d3db846c707fba9a1a2d
 		printf 'S %s\n' 'C SHOW QUEUE THREADS' '+OK until LF.LF' \
@@ -1191,7 +1207,34 @@ is 'a pattern is no host' "$rc $(sed 1q "$tmp/err")" \
 rm -f "$po/.mailq.command"
 mailq flush all
 like 'a command without a scheduler says that none answers' \
-    "$rc $(cat "$tmp/err")" '^69 mailq: flush: not done, as no scheduler answers: .*/.mailq.command: '
+    "$rc $(cat "$tmp/err")" '^69 mailq: flush: not done: .*/.mailq.command: no scheduler has made it$'
+# A reader that never reads; its open waits for a writer.
+mkfifo "$po/.mailq.command"
+bg sh -c 'exec sleep 600 <"$1"' sh "$po/.mailq.command"
+reader=$bg_pid
+bg sh -c 'exec sleep 600 >"$1"' sh "$po/.mailq.command"
+writer=$bg_pid
+MAILQ_WAIT=1
+says() {	# text: of mailq
+	mailq flush all
+	grep -q "$1" "$tmp/err"
+}
+ok 'a command without an answer ends' wait_for 30 says 'nothing came'
+is 'a command without an answer may still be done' \
+    "$rc $(sed "s,$po,PO," "$tmp/err")" \
+    '69 mailq: flush: no answer, it may still be done: PO/.mailq.command: nothing came for 1 seconds'
+bg sh -c 'exec cat /dev/zero >"$1"' sh "$po/.mailq.command"
+ok 'a command for a full pipe ends' wait_for 60 says 'full of requests'
+is 'a command for a full pipe is not done' \
+    "$rc $(sed "s,$po,PO," "$tmp/err")" \
+    '69 mailq: flush: not done: PO/.mailq.command: it is full of requests; try again'
+MAILQ_WAIT=20
+for pid in $bg_pid $writer $reader; do
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	lib_forget $pid
+done
+rm -f "$po/.mailq.command"
 mailq -s -j
 is 'two kinds of listing are an error' "$rc" 64
 mailq -D -s

@@ -116,7 +116,7 @@ later/x.example
 park/z.example'
 mailq -n delete 105-1
 is 'a dry run names a message that is not there' "$rc $(err)" \
-    '69 mailq: nothing in the queue is 105-1'
+    '69 mailq: nothing in the queue matches 105-1'
 
 mailq hold from=anna@a.example
 is 'hold from= holds the messages of a sender' \
@@ -291,7 +291,7 @@ if without NO_TCP; then
 else
 	mailq 301301-1
 	like 'a message in the place of a host names mailq show' "$(err)" \
-	    'the host is not known; a message is shown by mailq show'
+	    'the host is not known; to see a message: mailq show NAME'
 fi
 
 finish
