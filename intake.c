@@ -57,10 +57,11 @@
  * in the retry lists by its age.  A READY message that had to leave stands in
  * the queue of its channel, and is loaded when there is room, or when its
  * channel has fewer messages in core than another one.  If a warning is due
- * earlier the file is read for it, and the vertices wait on.  A blocked vertex
- * has no time: its stub is due after an hour.  After a reload of the
- * configuration all stubs are due, as mail may expire sooner, or what blocked
- * it may be gone; vertices that wait keep their times.  PARAMevicted bounds the
+ * earlier the file is read for it, and the vertices wait on.  A vertex has no
+ * time if its address is held, or if it has no command, for example: its stub
+ * is due after an hour.  After a reload of the configuration all stubs that
+ * wait are due, as mail may expire sooner, or may go now; vertices that wait
+ * keep their times.  PARAMevicted bounds the
  * stubs; beyond it no READY message leaves, and a message that waits leaves
  * nothing but the time at which its directory is read again (spool.c).
  *
@@ -76,8 +77,9 @@
  * mail, as room allows.
  *
  * A message of which only a DSN is left counts for the channel dsn, and leaves
- * core like any other.  Messages that the agent dsn has do not count against
- * PARAMactive: a dsn that hangs keeps no mail out.
+ * core like any other.  Messages that the agent dsn has, and messages that are
+ * held by name, do not count against PARAMactive: a dsn that hangs, or a hold,
+ * keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
  * checked): fifty near one that began to wait, else a thousand at most.  A
@@ -94,7 +96,8 @@
 				 * bound */
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
 				 * nothing happens before */
-#define BLOCKED		3600	/* seconds until a blocked vertex is due */
+#define CHECK		3600	/* seconds until the file of a vertex that waits
+				 * without a time is read */
 #define TOGETHER	3600	/* seconds by which a retryat of one vertex may
 				 * delay the stub of a message */
 #define REQUEST_MOST	32767U	/* largest number of a request; 15 bits */
@@ -119,8 +122,7 @@ message_named(const char *name)
 static struct stub *
 stub_named(const char *name)
 {
-	struct hlink *l = q.stubs.n == 0 ? NULL :
-	    hash_first(&q.stubs, name_num(name));
+	struct hlink *l = hash_first(&q.stubs, name_num(name));
 
 	for (; l != NULL; l = hash_next(l))
 		if (strcmp(OWNER(struct stub, link, l)->name, name) == 0)
@@ -254,8 +256,8 @@ free_requests(void)
 	}
 }
 
-/* Makes the files of all stubs due; their vertices wait on.  The heap stays in
- * order, as times that differed may only become equal. */
+/* Makes the files of all stubs that wait due; their vertices wait on.  The heap
+ * stays in order, as times that differed may only become equal. */
 static void
 make_stubs_due(void)
 {
@@ -266,17 +268,20 @@ make_stubs_due(void)
 			q.due_stubs.v[i].when = now.mono;
 }
 
-/* Makes all stubs due for a request: 0; or -1 without memory, or when there are
- * too many requests. */
+/* Adds a request, and makes the files of all stubs that wait due; those of
+ * READY messages are read when there is room.  Returns 0; or -1 without memory,
+ * or when there are too many requests. */
 static int
 add_request(enum ask what, char **patterns, const char *host)
 {
 	struct request *r = requests;
 	struct hlink *l = NULL;
 
-	if (stubs_behind == 0)	/* all stubs have seen all requests */
-		for (last_request = 0; (l = hash_each(&q.stubs, l)) != NULL; )
+	if (stubs_behind == 0) {	/* no lap: numbers begin again */
+		last_request = 0;
+		while ((l = hash_each(&q.stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
+	}
 	if (last_request == REQUEST_MOST)
 		return -1;
 	/* a second T line for a host uses the request of the first one */
@@ -325,8 +330,8 @@ cancel_later(struct vertex *v, enum cancel how)
 	}
 }
 
-/* Executes the commands in the file of the message, and the requests that the
- * message, which had a stub, has not seen. */
+/* Executes the commands in the file of the message, and the requests with
+ * numbers above seen. */
 static void
 apply_requests(struct message *m, unsigned seen)
 {
@@ -403,29 +408,29 @@ is_above_share(const struct chan *chan, unsigned n)
 	const struct chan *c;
 	double nchans = 0;
 
-	if (chan->msgs < n)
-		return 0;
 	for (c = q.chans; c != NULL; c = c->next)
 		nchans += c->msgs > 0;
-	return chan->msgs * nchans > q.config->active;
+	return chan->msgs >= n && chan->msgs * nchans > q.config->active;
 }
 
 /* Returns the time at which the vertex is due, mono, not later than its expiry;
- * a READY vertex is due in the past.  Sets *blocked to 1 if the vertex waits
+ * a READY vertex is due in the past.  Sets *timeless to 1 if the vertex waits
  * for an event that has no time; then returns the time of the next check. */
 static double
-vertex_due(const struct vertex *v, int *blocked)
+vertex_due(const struct vertex *v, int *timeless)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	*blocked = why >= WHY_HELD && why <= WHY_QUEUEONLY;
-	if (*blocked)
-		at = now.mono + BLOCKED;
+	/* held address, frozen, no command, queueonly; a message that is held
+	 * by name stays in core */
+	*timeless = why >= WHY_HELD && why <= WHY_QUEUEONLY;
+	if (*timeless)
+		at = now.mono + CHECK;
 	if (at <= now.mono || WHY_KEPT(why) || s->expiry == 0)
 		return at;
-	if (end <= now.mono)
+	if (end <= now.mono)	/* the vertex was never tried */
 		end += s->expiry2;
 	return end > now.mono && end < at ? end : at;
 }
@@ -450,15 +455,15 @@ latest_retryat(const struct message *m, double at)
 /* Returns when the file of the message is due if the message leaves core now,
  * mono; a time in the past if a vertex is READY; STAYS if the message cannot
  * leave.  Sets *until to the earliest time for its vertices, mono: the time of
- * the first vertex that is not blocked, or of a retryat soon after; 0 if all
- * vertices are blocked. */
+ * the first vertex that has one, or of a retryat soon after; 0 if no vertex has
+ * a time. */
 static double
 stub_due(const struct message *m, double *until)
 {
 	const struct vertex *v;
-	double at, first = NEVER;	/* first vertex that is not blocked */
-	double check = NEVER;		/* next check of a blocked vertex */
-	int blocked;
+	double at, first = NEVER;	/* first vertex that has a time */
+	double check = NEVER;		/* next check of a vertex without one */
+	int timeless;
 
 	*until = 0;
 	if (m->held || m->untagged || m->nfed > 0 ||
@@ -469,15 +474,18 @@ stub_due(const struct message *m, double *until)
 			return STAYS;
 		if (v->state == V_DONE)
 			continue;
-		at = vertex_due(v, &blocked);
-		if (blocked)
+		at = vertex_due(v, &timeless);
+		if (timeless)
 			check = at < check ? at : check;
 		else
 			first = at < first ? at : first;
 	}
-	if (first < NEVER)
+	at = first;
+	if (first < NEVER) {
 		*until = latest_retryat(m, first > now.mono ? first : now.mono);
-	at = first > now.mono && first < NEVER ? *until : first;
+		if (first > now.mono)	/* no vertex is READY */
+			at = *until;
+	}
 	at = check < at ? check : at;
 	return at < NEVER ? at : STAYS;
 }
@@ -492,7 +500,8 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)	/* READY; a near retryat delays the file */
+	if (at <= now.mono)	/* READY, but a retryat within the hour delays
+				 * the reading of the file */
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
 	    warning < at ? warning : at, until, m->born, NULL) < 0;
@@ -518,6 +527,7 @@ choose_leaver(const struct chan *c, unsigned most)
 	const struct chan *o = c == NULL ? NULL : q.chans;
 	unsigned i, looked = 0, n = 0, of_best = 0;
 	double at, until, rank, highest = 0;
+	int wants_waiting = c == NULL;
 	struct hlink *l;
 
 	while (o != NULL && (o == c || !is_above_share(o, c->msgs)))
@@ -533,12 +543,12 @@ choose_leaver(const struct chan *c, unsigned most)
 			    !is_above_share(m->chan, c->msgs)))
 				continue;
 			at = stub_due(m, &until);
-			if (at == STAYS || (at > now.mono) != (c == NULL))
+			if (at == STAYS || (at > now.mono) != wants_waiting)
 				continue;
 			n++;
 			most = most < looked + CHECKED_NEAR ? most :
 			    looked + CHECKED_NEAR;
-			rank = c == NULL ? at : (double)m->loaded;
+			rank = wants_waiting ? at : (double)m->loaded;
 			if (best == NULL || rank > highest) {
 				highest = rank;
 				best = m;
@@ -608,9 +618,9 @@ add_rcpt(struct message *m, const struct ctl *c)
 	return msg_add_rcpt(v, c->l.off);
 }
 
-/* Gives the command of a line to the vertex of this channel and host.  After a
- * command on a DSN, a DSN is due only if a recipient was done after the
- * command. */
+/* Gives the command of a line to the vertex of this channel and host.  A
+ * command on the DSN cancels the DSN on all recipients that were done before:
+ * only diagnostic lines behind the command count (ndiag). */
 static void
 apply_cancel(struct message *m, struct ctl *c)
 {
@@ -698,16 +708,12 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 /* Sets c->why if the message file does not fit a control file that is good. */
 static void
-check_message_file(struct ctl *c, const struct message *m,
-    const struct stat *st)
+check_message_file(struct ctl *c, const struct stat *st)
 {
-	if (m->nr > 0 && st->st_mode == 0)
+	if (st->st_mode == 0)
 		c->why = "its message file is missing";
-	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
+	else if (c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (m->nr == 0)
-		log_info("finished msg=%s nothing is left to deliver",
-		    ctl_log_name(c->name));
 }
 
 /* Puts the message into core: 0, or -1 without memory. */
@@ -726,7 +732,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 	if (m->nr == 0)
 		return 0;
 	q.total.accepted += !p->known;
-	ctl_close_kept();	/* of an earlier file of that name */
+	ctl_close_kept();	/* it may be of an earlier file of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
 	    msg_sender_fields(c));
@@ -750,8 +756,8 @@ apply_triggers(struct ctl *c)
 		th_trigger_host(c->host);
 		if (q.stubs.n > 0 &&
 		    add_request(ASK_FLUSH, NULL, c->host) < 0)
-			log_err("trigger host=%s forgotten mail is not tried "
-			    "now, for lack of memory", c->host);
+			log_err("trigger host=%s forgotten mail cannot be "
+			    "tried now", c->host);
 	}
 }
 
@@ -769,7 +775,8 @@ load_open_file(struct ctl *c, struct past *p)
 
 	memset(&st, 0, sizeof(st));
 	m = read_rcpts(c);
-	/* the files of an agent that has a lock stay where they are */
+	/* while an agent has locked a recipient, the files stay where they
+	 * are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* the new name may have an old stub */
@@ -779,7 +786,11 @@ load_open_file(struct ctl *c, struct past *p)
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
 		init_message(m, c, &st, p);
-		check_message_file(c, m, &st);
+		if (m->nr > 0)
+			check_message_file(c, &st);
+		else
+			log_info("finished msg=%s nothing is left to deliver",
+			    ctl_log_name(c->name));
 	}
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -813,11 +824,13 @@ skip_file(const struct ctl *c, const struct past *p)
 	th_sweep();	/* memory may be short: this frees empty threads */
 	k.why = c->why;
 	k.pid = c->pid;
-	/* a file that is locked counts from its first lock, whatever process
-	 * has the lock now: a power cut leaves several locks */
+	/* a locked file keeps the time of its first lock, also if another
+	 * process has the lock now, as a power cut leaves several locks; other
+	 * skipped files keep the time of their first skip */
 	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
 	    p->skip.since : NOW;
-	/* requests wait for the end of a lock; an error may last for ever */
+	/* a request waits for a locked file; a file with an error counts as
+	 * having seen all requests, as the error may last for ever */
 	if (make_stub(c->name, NULL, now.mono + c->later, p->until, p->born,
 	    &k) == 0 && k.pid != 0) {
 		s = stub_named(c->name);
@@ -831,7 +844,7 @@ skip_file(const struct ctl *c, const struct past *p)
 static struct message *
 load_file(const char *name, int *opened)
 {
-	static struct ctl c;	/* large, for the stack of a small host */
+	static struct ctl c;	/* too large for the stack of a small host */
 	struct past past;
 	struct message *m = NULL;
 
@@ -873,29 +886,30 @@ in_load_named(const char *base)
 /* ---- turns ------------------------------------------------------------ */
 
 /*
- * While there is room for more messages, new and old mail take turns, so that
- * neither a flood of new mail nor a large old queue keeps the other out.  If
- * one has no file that can be used, the other has its turn.  When there is no
- * room the next turn is new mail's.  So while core stays full, each place that
- * becomes free goes to new mail until there is none: new mail gains most by a
- * place, and old mail has waited already.
+ * While there is room for more messages, new and forgotten mail take turns, so
+ * that neither a flood of new mail nor a large queue of forgotten mail keeps
+ * the other out.  If one has no file that can be used, the other has its turn.
+ * When there is no room the next turn is new mail's.  So while core stays full,
+ * each place that becomes free goes to new mail until there is none: new mail
+ * gains most by a place, and forgotten mail has waited already.
  */
 enum loaded { LOADED_NONE,	/* there is no file */
 	      LOADED_FILE,	/* a file that could not be used */
 	      LOADED_MESSAGE };
 
-/* Loads a message by load_one, whose argument is 1 for old mail; load_one is
- * load_next, or a function of t/invec.c. */
+/* Loads a message by load_one, which is load_next or a function of t/invec.c:
+ * forgotten mail if *forgotten is 1, else new mail; or the other if there is
+ * none. */
 static enum loaded
-load_in_turn(int *old, enum loaded (*load_one)(int old))
+load_in_turn(int *forgotten, enum loaded (*load_one)(int forgotten))
 {
-	enum loaded first = load_one(*old), second;
+	enum loaded first = load_one(*forgotten), second;
 
 	if (first == LOADED_MESSAGE) {
-		*old = !*old;
+		*forgotten = !*forgotten;
 		return first;
 	}
-	second = load_one(!*old);
+	second = load_one(!*forgotten);
 	return second > first ? second : first;
 }
 
@@ -903,11 +917,11 @@ load_in_turn(int *old, enum loaded (*load_one)(int old))
 
 static struct {
 	char	name[NAME_MAX_];	/* of the next new file, or "" */
-	int	old;		/* 1 when it is the turn of old mail */
+	int	forgotten;	/* 1 when it is the turn of forgotten mail */
 	long	files;		/* files opened in this scan */
 	double	began;		/* mono; when this scan began */
 	double	paused;		/* mono; when the next scan may begin */
-	int	blocked;	/* 1: mail waits on disk, and core is full */
+	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
 	long	entries;	/* entries that this pass may still check */
@@ -994,10 +1008,10 @@ forget_for_stub(void)
 	return 0;
 }
 
-/* Loads a message of new or old mail.  If core was full, the message leaves
- * again, or a message of a channel above its share leaves for it. */
+/* Loads a message of forgotten or of new mail.  If core was full, a message of
+ * a channel above its share leaves, or else the loaded message itself. */
 static enum loaded
-load_next(int old)
+load_next(int forgotten)
 {
 	int full = is_core_full(), opened = 0;
 	const struct stub *s;
@@ -1005,13 +1019,13 @@ load_next(int old)
 	struct past past;
 	char name[NAME_MAX_];
 
-	if (old && (s = next_stub()) != NULL)
+	if (forgotten && (s = next_stub()) != NULL)
 		strcpy(name, s->name);
-	else if (!old && has_new_file())
+	else if (!forgotten && has_new_file())
 		strcpy(name, scan.name);
 	else
 		return LOADED_NONE;
-	if (!old)
+	if (!forgotten)
 		scan.name[0] = '\0';
 	if (message_named(name) == NULL)
 		m = load_file(name, &opened);
@@ -1032,14 +1046,15 @@ load_next(int old)
 	return LOADED_MESSAGE;
 }
 
-/* Loads a message when core is full: new or old mail if a message that waits
- * leaves for it; else new mail, and a READY message leaves. */
+/* Loads a message when core is full: new or forgotten mail if a message that
+ * waits leaves for it; else new mail, or, without new mail, a READY message of
+ * the poorest channel.  Then a READY message leaves. */
 static enum loaded
 load_when_full(void)
 {
 	int n;
 
-	scan.old = 0;
+	scan.forgotten = 0;
 	/* new files first, so that the scan goes on */
 	if (!has_new_file() && next_stub() == NULL)
 		return LOADED_NONE;
@@ -1048,7 +1063,7 @@ load_when_full(void)
 		if (forget_waiting() < 0)
 			break;
 	if (!is_core_full())
-		return load_in_turn(&scan.old, load_next);
+		return load_in_turn(&scan.forgotten, load_next);
 	if (scan.beyond == BATCH_BEYOND)
 		return LOADED_NONE;
 	if (scan.name[0] != '\0' && !has_most_stubs()) {
@@ -1057,14 +1072,14 @@ load_when_full(void)
 	}
 	if (forget_for_stub() == 0)
 		return load_next(1);
-	scan.blocked = 1;
+	scan.no_room = 1;
 	return LOADED_NONE;
 }
 
-/* The first scan is over when every directory was read to its end.  With -S
- * agents start then, or when core is full. */
+/* Notes the end of the first scan, when every directory was read to its end.
+ * With -S agents start then, or when core is full. */
 static void
-end_first_scan(void)
+check_first_scan(void)
 {
 	if (q.scanned || is_core_full())
 		q.no_feeding = 0;
@@ -1087,7 +1102,7 @@ in_load_files(void)
 	scan.config = q.config;
 	spool_note_changes();
 	scan.entries = BATCH_ENTRIES;
-	scan.blocked = scan.beyond = 0;
+	scan.no_room = scan.beyond = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= scan.paused; n++) {
 		if (is_scan_over()) {
 			scan.paused = now.mono + PAUSE;
@@ -1095,16 +1110,18 @@ in_load_files(void)
 			break;
 		}
 		got = is_core_full() ? load_when_full() :
-		    load_in_turn(&scan.old, load_next);
+		    load_in_turn(&scan.forgotten, load_next);
 		if (got == LOADED_NONE)
 			break;
 	}
 	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
 		scan.files = 0;		/* the scan is over */
 	if (!q.start_loaded)
-		end_first_scan();
+		check_first_scan();
+	/* 1 if a bound of this pass has ended it: that of files, of files
+	 * beyond PARAMactive, or of entries */
 	return n == BATCH_FILES || scan.beyond == BATCH_BEYOND ||
-	    (got == LOADED_NONE && !scan.blocked && scan.entries == 0);
+	    (got == LOADED_NONE && !scan.no_room && scan.entries == 0);
 }
 
 /* Datagrams are not read while no message may be loaded. */
@@ -1115,7 +1132,7 @@ in_prep(fd_set *in, int *max)
 
 	if (wait > 0)
 		return wait;
-	if (scan.blocked)
+	if (scan.no_room)
 		return NO_ROOM;
 	wait = spool_prep(in, max);
 	return wait < later ? wait : later;

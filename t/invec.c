@@ -136,9 +136,9 @@ take_fed(const char *s)
 
 /* For load_in_turn: the next name of a side. */
 static enum loaded
-take_name(int old)
+take_name(int forgotten)
 {
-	struct list_of *l = &v.side[old];
+	struct list_of *l = &v.side[forgotten];
 	const char *name;
 	size_t n;
 
@@ -157,14 +157,14 @@ take_name(int old)
 
 /* One iteration of what intake.c does, in words of the vectors. */
 static void
-iterate(int *old, long *used, char *did, size_t size)
+iterate(int *forgotten, long *used, char *did, size_t size)
 {
 	memset(&turn, 0, sizeof(turn));
 	strcpy(turn.taken, "-");
 	if (*used < v.limit) {
-		*used += load_in_turn(old, take_name) == LOADED_MESSAGE;
+		*used += load_in_turn(forgotten, take_name) == LOADED_MESSAGE;
 		if (*used == v.limit)
-			*old = 0;	/* as load_when_full does */
+			*forgotten = 0;	/* as load_when_full does */
 	}
 	if (turn.looked[0] == '\0' ||
 	    strcmp(turn.looked, turn.taken) == 0)
@@ -192,13 +192,13 @@ holds(void)
 	char did[300], buf[2 * NAME_MOST];
 	const char *want;
 	long used = 0;
-	int i, at = 0, old = 0;
+	int i, at = 0, forgotten = 0;
 
 	for (i = 0; at < v.fed.n; i++) {
 		if (i == LIST_MAX)
 			malformed("too many iterations");
 		used -= v.ends[i] < used ? v.ends[i] : used;
-		iterate(&old, &used, did, sizeof(did));
+		iterate(&forgotten, &used, did, sizeof(did));
 		want = expected(&at, buf, sizeof(buf));
 		if (strcmp(did, want) != 0) {
 			printf("# iteration %d: %s, not %s\n", i, did, want);
