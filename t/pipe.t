@@ -25,6 +25,12 @@ fi
 [ "$me" -eq "$uid" ] || chown "$uid" "$dir"
 
 number=100
+# Gives the agent a job.
+job() {	# message [option ...]
+	(job=$1; shift
+	cd "$po/transport" && printf '%s\n' "$job$tab-" |
+	    "$A" -w 1 -n -d "$tmp/mail" "$@" 2>&1)
+}
 # Sets said: the report without its number, and left: the tag.
 send() {	# user uid [option ...]
 	number=$((number + 1))
@@ -41,8 +47,7 @@ END_
 	printf 'skipped: From the body\nFrom its second line\n' \
 	    >"$po/queue/$number-1"
 	shift 2
-	said=$(cd "$po/transport" && printf '%s\n' "$number-1$tab-" |
-	    "$A" -w 1 -n -d "$tmp/mail" "$@" 2>&1 | grep -v '^#hungry' |
+	said=$(job $number-1 "$@" | grep -v '^#hungry' |
 	    sed 's/^[^	]*	//')
 	left=$(sed -n 's/^r\(.\).*/\1/p' "$po/transport/$number-1" | tr ' ' _)
 }
@@ -209,6 +214,26 @@ else
 	like 'a program sees its user in the environment' \
 	    "$(cat "$dir/env")" "^USER=$uid\$"
 fi
+
+# A word of the N line without a value is no variable, and is not read beyond
+# its end.
+number=$((number + 1))
+put_raw "$po" $number-1 <<END_
+i $number-1
+o 9
+l <x@test>
+s smtp - s@a.org 0
+r           local - "|env >$dir/env" $uid
+N NOTIFY ORCPT=rfc822;e@x INRCPT=i infrom
+m
+Subject: test
+
+END_
+printf 'skipped: body\n' >"$po/queue/$number-1"
+job $number-1 >/dev/null
+is 'a program gets the words of the N line that have a value' \
+    "$(grep -E '^(NOTIFY|ORCPT|INRCPT|INFROM)=' "$dir/env" | sort |
+	tr '\n' ' ')" 'INRCPT=i ORCPT=rfc822;e@x '
 
 ends() {	# exit-code what-it-says ERE tag
 	send "\"|echo $2 >&2; exit $1\"" "$uid"

@@ -13,14 +13,16 @@
  *
  *	at once		if it is of this machine, and has the word or a number
  *			that no process has; or if it is empty, and one of ours
- *	after 15 min	in all other cases
+ *	after 15 min	in all other cases; not if its time is ten years ago
+ *			and a process here has its number, as then the clock
+ *			was set
  *
  * A box.lock of ours has the mode 0700 from its beginning, which no other
  * program uses.  So one that is empty, since its maker was killed before it
  * wrote the line, is known.  A stale box.lock is removed under an fcntl lock on
- * it, so that of two processes one cannot remove the new lock of a third; and
- * its maker goes on only if the name is still that of its file, once it has the
- * fcntl lock.
+ * it, so that of two processes one cannot remove the new lock of a third.  A
+ * process that makes a box.lock takes the fcntl lock on it, and then goes on
+ * only if the name is still that of its file.
  *
  * After a write error the part that was appended is cut off.  Without ftruncate
  * it is overwritten with empty lines, which need no more room.  Before the
@@ -57,7 +59,7 @@ box_over(struct outcome *end, int code, const char *status, const char *text)
 
 /* Defers with the text that m->end has already: -1. */
 static int
-defer(struct mail *m, const char *status)
+set_deferred(struct mail *m, const char *status)
 {
 	m->end->code = X_TEMPFAIL;
 	strcpy(m->end->status, status);
@@ -65,10 +67,10 @@ defer(struct mail *m, const char *status)
 }
 
 int
-box_refuse(struct mail *m, const char *what)
+box_defer(struct mail *m, const char *what)
 {
 	text_fmt(m->end->text, sizeof(m->end->text), "%s %s", m->box, what);
-	return defer(m, "4.2.0");
+	return set_deferred(m, "4.2.0");
 }
 
 /* Ends with the status that fits errno err of a system call on path. */
@@ -87,7 +89,7 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 		status = "4.3.1";
 	text_fmt(m->end->text, sizeof(m->end->text), "cannot %s %s: %s", what,
 	    path, strerror(err));
-	return defer(m, status);
+	return set_deferred(m, status);
 }
 
 /* ---- waiting for locks ----------------------------------------------- */
@@ -145,6 +147,8 @@ is_stale(int fd, const struct stat *st)
 	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
 	    st->st_uid == geteuid())
 		return 1;
+	/* a time that is ten years ago proves nothing about a process that
+	 * seems to live here */
 	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
 	    (len > 0 && !here) || is_process_gone(pid));
 }
@@ -216,9 +220,10 @@ make_dot_lock(struct mail *m)
 		if (errno != EEXIST)
 			return box_failed(m, "make", m->lock, errno);
 		if (remove_stale(m->lock) && ++removed == 1)
-			continue;	/* there may be no time for a nap */
+			continue;	/* with no time for a nap, too; once,
+					 * so that the loop ends */
 		if (!nap_for_lock(m))
-			return box_refuse(m, "is locked by another program");
+			return box_defer(m, "is locked by another program");
 	}
 	m->locked = 1;
 	m->lock_fd = fd;
@@ -242,7 +247,7 @@ box_unlock(struct mail *m)
  * the agent is gone, which alone can tag the recipient. */
 static int
 send_outcome(struct mail *m, int state, const struct stat *box,
-    const char *part)
+    const char *tmp_name)
 {
 	struct outcome o;
 
@@ -250,7 +255,7 @@ send_outcome(struct mail *m, int state, const struct stat *box,
 	o.state = state;
 	o.left = m->left;
 	o.before = m->before;
-	text_fmt(o.text, sizeof(o.text), "%s", part);
+	text_fmt(o.text, sizeof(o.text), "%s", tmp_name);
 	if (box != NULL) {
 		o.dev = box->st_dev;
 		o.ino = box->st_ino;
@@ -265,21 +270,21 @@ send_outcome(struct mail *m, int state, const struct stat *box,
 static int
 is_full(const struct mail *m, off_t n)
 {
-	return m->limit > 0 && m->before + m->written + n > m->limit;
+	return m->size_limit > 0 && m->before + m->written + n > m->size_limit;
 }
 
 static int
-refuse_full(struct mail *m)
+defer_full(struct mail *m)
 {
 	text_fmt(m->end->text, sizeof(m->end->text), "%s has %lu bytes of at "
 	    "most %lu, with no room for this message", m->box,
-	    (unsigned long)m->before, (unsigned long)m->limit);
-	return defer(m, "4.2.2");
+	    (unsigned long)m->before, (unsigned long)m->size_limit);
+	return set_deferred(m, "4.2.2");
 }
 
 /* Returns the bytes of all files in one directory of a Maildir. */
 static off_t
-sum_bytes(const struct mail *m, const char *part)
+sum_bytes(const struct mail *m, const char *subdir)
 {
 	char path[PATH_SIZE + 300];
 	struct dirent *d;
@@ -287,11 +292,11 @@ sum_bytes(const struct mail *m, const char *part)
 	off_t sum = 0;
 	DIR *dir;
 
-	text_fmt(path, sizeof(path), "%s%s", m->box, part);
+	text_fmt(path, sizeof(path), "%s%s", m->box, subdir);
 	dir = opendir(path);
 	while (dir != NULL && (d = readdir(dir)) != NULL)
 		if (d->d_name[0] != '.' && text_fmt(path, sizeof(path),
-		    "%s%s/%s", m->box, part, d->d_name) == 0 &&
+		    "%s%s/%s", m->box, subdir, d->d_name) == 0 &&
 		    lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 			sum += st.st_size;
 	if (dir != NULL)
@@ -368,6 +373,7 @@ put_quoted(void *mail, const char *s, size_t n)
 			continue;
 		}
 		put_bytes(m, from_word, m->at > 0 ? (size_t)m->at : 0);
+		/* a '>' at the beginning leaves us at the beginning */
 		if (m->at < 0 && (end = memchr(s, '\n', n)) != s)
 			k = end != NULL ? (size_t)(end - s) : n;
 		else if (m->at != 0 || *s != '>')
@@ -380,7 +386,7 @@ put_quoted(void *mail, const char *s, size_t n)
 /* Adds "From sender Sat Nov 21 06:38:42 2026".  Readers split the line at
  * blanks, and some stop at a byte that is not ASCII. */
 static void
-add_separator(struct text *t, const char *sender)
+add_from_line(struct text *t, const char *sender)
 {
 	time_t wall = time(NULL);
 
@@ -394,24 +400,24 @@ add_separator(struct text *t, const char *sender)
 }
 
 void
-box_head(const struct mail *m, int separator, struct text *t)
+box_head(const struct mail *m, int with_from, struct text *t)
 {
 	const char *sender = m->rcpt->from->address;
 
-	if (separator)
-		add_separator(t, sender);
+	if (with_from)
+		add_from_line(t, sender);
 	text_add(t, "Return-Path: <%s>\nDelivered-To: %s\n", sender,
 	    m->rcpt->user);
 }
 
 static void
-put_head(struct mail *m, int separator)
+put_head(struct mail *m, int with_from)
 {
 	char head[HEAD_SIZE];
 	struct text t;
 
 	text_init(&t, head, sizeof(head));
-	box_head(m, separator, &t);
+	box_head(m, with_from, &t);
 	put_bytes(m, head, t.len);
 }
 
@@ -422,11 +428,11 @@ static int
 check_box(struct mail *m, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
-		return box_refuse(m, "is no regular file");
+		return box_defer(m, "is no regular file");
 	if (st->st_nlink > 1)
-		return box_refuse(m, "has a second name");
+		return box_defer(m, "has a second name");
 	if (st->st_uid != m->user->uid)
-		return box_refuse(m, "belongs to somebody else");
+		return box_defer(m, "belongs to somebody else");
 	return 0;
 }
 
@@ -466,7 +472,7 @@ make_box(struct mail *m)
 	int fd;
 
 	if (geteuid() != 0 && geteuid() != m->user->uid)
-		return box_refuse(m, "is missing, and only root or its user "
+		return box_defer(m, "is missing, and only root or its user "
 		    "can make it");
 	fd = open(m->box, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
@@ -529,7 +535,7 @@ open_locked(struct mail *m)
 				break;	/* the system has no fcntl locks */
 			if (!nap_for_lock(m)) {
 				close(m->fd);
-				return box_refuse(m, "is in use");
+				return box_defer(m, "is in use");
 			}
 		}
 		if (fstat(m->fd, &st) == 0 && st.st_nlink == 1 &&
@@ -537,12 +543,12 @@ open_locked(struct mail *m)
 			return 0;
 		close(m->fd);
 	}
-	return box_refuse(m, "is replaced again and again");
+	return box_defer(m, "is replaced again and again");
 }
 
 /* Adds the empty line that the last message may lack. */
 static void
-put_separator_line(struct mail *m)
+put_empty_line(struct mail *m)
 {
 	char tail[2];
 	off_t at = m->before > 2 ? m->before - 2 : 0;
@@ -581,11 +587,12 @@ static int
 check_copy(struct mail *m, const char *path, int unread)
 {
 	if (m->full)
-		return refuse_full(m);
+		return defer_full(m);
 	if (m->error != 0)
 		return box_failed(m, "write to", path, m->error);
 	return !unread ? 0 : box_over(m->end, X_TEMPFAIL, "4.3.0",
-	    "the message cannot be read, or changes meanwhile");
+	    "the message cannot be read, or its file changed during "
+	    "the delivery");
 }
 
 static int
@@ -599,10 +606,10 @@ append_message(struct mail *m)
 		return box_failed(m, "read", m->box, errno);
 	m->before = st.st_size;
 	if (is_full(m, m->job->size - (off_t)m->job->body))
-		return refuse_full(m);
+		return defer_full(m);
 	if (send_outcome(m, BEGUN, &st, "") < 0)
 		return box_failed(m, "report", m->box, errno);
-	put_separator_line(m);
+	put_empty_line(m);
 	put_head(m, 1);
 	m->at = 0;
 	unread = lib_message(m->job, m->rcpt, put_quoted, m) < 0;
@@ -626,15 +633,15 @@ append_message(struct mail *m)
 static int
 deliver_to_mbox(struct mail *m)
 {
-	int bad = -1, by_root = m->locked;
+	int bad = -1, prepared = m->locked;	/* by box_prepare */
 
-	if (!by_root && make_dot_lock(m) < 0)
+	if (!prepared && make_dot_lock(m) < 0)
 		return -1;
 	if (open_locked(m) == 0) {
 		bad = append_message(m);
 		close(m->fd);	/* the box is synced already */
 	}
-	if (!by_root)
+	if (!prepared)
 		box_unlock(m);
 	return bad;
 }
@@ -667,23 +674,23 @@ is_all_ours(struct mail *m)
 	return n == 0 && seen <= 1;
 }
 
-/* Removes a part of a message.  Without box.lock another program may have
- * appended mail behind it; then nothing is removed. */
+/* Removes a part of a message: 0 or -1.  Nothing is removed without box.lock,
+ * or if other mail is behind the part. */
 static int
 undo_mbox(struct mail *m)
 {
 	struct outcome begun = *m->end;
-	int bad = -1, by_root = m->locked;
+	int bad = -1, prepared = m->locked;	/* by box_prepare */
 	struct stat st;
 
-	if (!by_root && make_dot_lock(m) < 0)
+	if (!prepared && make_dot_lock(m) < 0)
 		return -1;
 	if (m->locked && open_locked(m) == 0) {
 		if (fstat(m->fd, &st) == 0 && st.st_ino == begun.ino &&
 		    st.st_dev == begun.dev && st.st_size >= begun.before) {
 			m->before = begun.before;
 			if (!is_all_ours(m))
-				box_refuse(m, "has other mail behind a part of "
+				box_defer(m, "has other mail behind a part of "
 				    "a message");
 			else if (cut_back(m) < 0)
 				box_failed(m, "cut", m->box, errno);
@@ -692,7 +699,7 @@ undo_mbox(struct mail *m)
 		}
 		close(m->fd);
 	}
-	if (!by_root)
+	if (!prepared)
 		box_unlock(m);
 	return bad;
 }
@@ -723,10 +730,10 @@ write_tmp(struct mail *m, const char *tmp)
 {
 	int unread;
 
-	if (m->limit > 0)
+	if (m->size_limit > 0)
 		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
 	if (is_full(m, m->job->size - (off_t)m->job->body))
-		return refuse_full(m);
+		return defer_full(m);
 	m->fd = send_outcome(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
 	    open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
@@ -743,24 +750,24 @@ write_tmp(struct mail *m, const char *tmp)
 static int
 deliver_to_maildir(struct mail *m)
 {
-	static const char *const part[] = { "", "tmp", "new", "cur" };
+	static const char *const subdir[] = { "", "tmp", "new", "cur" };
 	char tmp[PATH_SIZE + 300], new[PATH_SIZE + 300];
-	int i;
+	int i, bad;
 
 	for (i = 0; i < 4; i++) {
-		text_fmt(tmp, sizeof(tmp), "%s%s", m->box, part[i]);
+		text_fmt(tmp, sizeof(tmp), "%s%s", m->box, subdir[i]);
 		if (mkdir(tmp, 0700) == 0 ? sync_parent(tmp) < 0 :
 		    errno != EEXIST)
 			return box_failed(m, "make", tmp, errno);
 	}
 	make_names(m, tmp, new, sizeof(tmp));
-	i = write_tmp(m, tmp);
+	bad = write_tmp(m, tmp);
 	/* a file system without links gets a rename */
-	if (i == 0 && link(tmp, new) < 0 &&
+	if (bad == 0 && link(tmp, new) < 0 &&
 	    (errno == EEXIST || rename(tmp, new) < 0))
-		i = box_failed(m, "make", new, errno);
+		bad = box_failed(m, "make", new, errno);
 	unlink(tmp);
-	if (i < 0)
+	if (bad < 0)
 		return -1;
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
 	if (dir_sync(tmp) < 0) {
@@ -776,12 +783,12 @@ deliver_to_maildir(struct mail *m)
 static int
 undo_maildir(struct mail *m)
 {
-	static const char *const part[] = { "tmp", "new" };
+	static const char *const subdir[] = { "tmp", "new" };
 	char path[PATH_SIZE + 300];
 	int i, bad = 0;
 
 	for (i = 0; i < 2; i++) {
-		text_fmt(path, sizeof(path), "%s%s/%s", m->box, part[i],
+		text_fmt(path, sizeof(path), "%s%s/%s", m->box, subdir[i],
 		    m->end->text);
 		bad |= unlink(path) < 0 && errno != ENOENT;
 	}

@@ -33,7 +33,8 @@ struct outcome {
 	double	left;		/* seconds that may still be spent on waiting */
 	dev_t	dev;		/* BEGUN: device of the box */
 	ino_t	ino;		/* BEGUN: inode of the box */
-	off_t	before;		/* BEGUN: bytes of the box before */
+	off_t	before;		/* BEGUN: bytes of the box before the
+			 * delivery */
 };
 
 /* A delivery that is under way. */
@@ -43,7 +44,7 @@ struct mail {
 	const struct user *user;
 	struct outcome *end;
 	double	left;		/* seconds to wait for locks, at most */
-	off_t	limit;		/* bytes that the box may have, 0: any */
+	off_t	size_limit;	/* bytes that the box may have, 0: any */
 	int	is_brief;	/* the user is slow, and other deliveries are
 				 * behind this one: a lock is tried once */
 	int	hung;		/* the delivery was stopped or took too long */
@@ -53,9 +54,10 @@ struct mail {
 	int	locked;		/* we made the file box.lock */
 	int	lock_fd;	/* descriptor with our fcntl lock on box.lock */
 	int	fd;		/* the box, or the file in tmp */
-	off_t	before;		/* bytes of the box before */
+	off_t	before;		/* bytes of the box, or of all messages of a
+				 * Maildir, before the delivery */
 	off_t	written;	/* bytes that were added */
-	int	full;		/* the box would exceed limit */
+	int	full;		/* the box would exceed size_limit */
 	int	error;		/* errno of the first failed write, or 0 */
 	int	at;		/* bytes of "From " so far at the beginning of a
 				 * line; -1: not at the beginning */
@@ -67,21 +69,21 @@ struct mail {
 /* These set the outcome and return -1, which the caller returns. */
 int	box_over(struct outcome *, int code, const char *status,
 	    const char *text);
-int	box_refuse(struct mail *, const char *what);	/* "the box is WHAT" */
+int	box_defer(struct mail *, const char *what);	/* 4.2.0 BOX WHAT */
 int	box_failed(struct mail *, const char *what, const char *path,
-	    int err);		/* cannot "make" path: errno */
+	    int err);		/* cannot WHAT PATH: errno */
 
-/* Adds the lines that delivery puts before the message: Return-Path and
- * Delivered-To, with separator after a "From " line. */
-void	box_head(const struct mail *, int separator, struct text *);
+/* Adds the lines that delivery puts before the message: the "From " line if
+ * with_from is set, Return-Path, and Delivered-To. */
+void	box_head(const struct mail *, int with_from, struct text *);
 
 /* Makes the box if it is missing, and locks it, for a caller with more rights
  * than the process that delivers: 0, to be followed by box_unlock, or -1. */
 int	box_prepare(struct mail *);
 /* Writes the message into the box: 0, or -1 and no part of it remains. */
 int	box_deliver(struct mail *);
-/* Removes the part that a killed process left after it reported BEGUN: 0 or
- * -1. */
+/* Removes the part of a message that a killed process left.  m->end is the
+ * outcome BEGUN that it reported.  0, or -1, perhaps without an outcome. */
 int	box_undo(struct mail *);
 void	box_unlock(struct mail *);
 

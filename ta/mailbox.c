@@ -1,23 +1,23 @@
 /*
  * mailbox.c - the agent that delivers into mailboxes of this machine.
  *
- * The path of a mailbox is made from a form: %u is the user's name, %h the home
- * directory; a relative path is in the mail directory.  A path that ends in '/'
- * is a Maildir, any other path a file in mbox format.
+ * The path of a mailbox is made from a template: %u is the user's name, %h the
+ * home directory; a relative path is in the mail directory.  A path that ends
+ * in '/' is a Maildir, any other path a file in mbox format.
  *
  * If root has started the agent, a child that has become the user delivers, so
  * that files and links of a user never meet root's rights.  Two steps in the
  * mail directory need these rights, and the parent takes them before: it makes
  * box.lock, and it makes a missing box exclusively and gives it to the user.
- * It does so only for a form without '/', as the administrator owns all of
- * such a path.  A deeper directory must be writable by the user, or be made for
- * him. With NO_INITGROUPS the child keeps root's other groups.  Started by
- * another user, the agent delivers itself, into all boxes that it may write to,
- * such as those of a group mail; it can make only its own.
+ * It does so only for a template without '/' and %h, as the administrator owns
+ * all of such a path.  A deeper directory must be writable by the user, or be
+ * made for him.  With NO_INITGROUPS the child keeps root's other groups.
+ * Started by another user, the agent delivers itself, into all boxes that it
+ * may write to, such as those of a group mail; it can make only its own.
  *
- * The user can stop or kill the child, or make it hang in his files.  It
- * reports the place of the message before it writes, and its end.  So a second
- * child can remove the part that a killed one has left.
+ * The user can stop or kill the child, or make it hang in his files.  The child
+ * reports the place of the message before it writes, and at last the outcome.
+ * So a second child can remove the part that a killed one has left.
  *
  * With -n there are no users, only names.  Each name that is fit for a file
  * name is a box, owned by the user of this process.  A name may end in '/'
@@ -52,12 +52,13 @@
 
 static struct {
 	const char *dir;	/* the mail directory */
-	const char *form;
+	const char *template;	/* path of a box, with %u and %h */
 	int	names;		/* -n: names are not those of users */
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
-	long	limit;		/* seconds of a program */
-	unsigned long size;	/* bytes that a box may have, 0: any */
+	long	time_limit;	/* seconds of a program, or of a delivery beyond
+				 * its waits for locks; 0: any */
+	unsigned long size_limit;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
 #define UNDO_LIMIT	10.0	/* seconds to remove a part of a message */
@@ -104,6 +105,9 @@ set_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
+	/* u->name gets the system's spelling, such as in upper case.  A name
+	 * that no path can have is copied only for a uid, whose path is given
+	 */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -254,15 +258,16 @@ add_local_part(struct text *t, const char *word, const char *at)
 static int
 is_path_of_admin(void)
 {
-	return strchr(opt.form, '/') == NULL && strstr(opt.form, "%h") == NULL;
+	return strchr(opt.template, '/') == NULL &&
+	    strstr(opt.template, "%h") == NULL;
 }
 
-/* Sets the path of the box from the form: 0, or -1 with the outcome. */
+/* Sets the path of the box from the template: 0, or -1 with the outcome. */
 static int
 make_path(struct mail *m)
 {
 	struct text t;
-	const char *f = opt.form;
+	const char *f = opt.template;
 
 	text_init(&t, m->box, sizeof(m->box) - sizeof(".lock"));
 	if (*f != '/' && strncmp(f, "%h", 2) != 0)
@@ -275,7 +280,7 @@ make_path(struct mail *m)
 		else
 			text_add(&t, "%s", m->user->home);
 	if (t.cut || m->box[0] != '/')
-		return box_refuse(m, "is no path of a mailbox");
+		return box_defer(m, "is no path of a mailbox");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return 0;
 }
@@ -304,14 +309,15 @@ run_as_user(struct mail *m, int (*act)(struct mail *))
 struct child {
 	pid_t	pid;		/* 0: the child was waited for */
 	int	fd;		/* pipe with the reports */
-	const char *error;	/* why there is no last report, or NULL */
-	struct outcome end;	/* the last report */
+	const char *error;	/* why there is no report OVER, or NULL */
+	struct outcome end;	/* the latest report */
 };
 
-/* Returns 1 if a child that reports nothing may go on: its user can stop it, or
- * have files that hang, and other users' mail must not wait for that. */
+/* Returns 0, with c->error set, if the child was stopped or took too long: its
+ * user can do that, and other users' mail must not wait.  Returns 1 otherwise,
+ * and sets c->pid to 0 if the child has ended. */
 static int
-is_child_alive(struct child *c, double until)
+check_child(struct child *c, double until)
 {
 	int status;
 
@@ -337,7 +343,7 @@ clean_outcome(struct outcome *end)
 		strcpy(end->status, "4.2.0");
 }
 
-/* Reads the reports of the child until the last one. */
+/* Reads the reports of the child until OVER, or until c->error is set. */
 static void
 read_outcome(struct child *c, double until)
 {
@@ -347,7 +353,7 @@ read_outcome(struct child *c, double until)
 
 	for (;;) {
 		n = fd_wait(c->fd, 0, 0.1);
-		if (n <= 0 && c->pid != 0 && !is_child_alive(c, until))
+		if (n <= 0 && c->pid != 0 && !check_child(c, until))
 			return;
 		if (n <= 0)
 			continue;
@@ -410,7 +416,7 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 	struct child c;
 
 	*m->end = *begun;
-	m->end->code = X_TEMPFAIL;	/* box_undo may be killed */
+	m->end->code = X_TEMPFAIL;	/* box_undo may set no code */
 	m->left = UNDO_LIMIT / 2;
 	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.error != NULL ||
 	    c.end.code != 0)
@@ -440,10 +446,10 @@ slow_entry(const struct mail *m, unsigned long *key)
 
 /*
  * The scheduler gives a job for one box to one agent at a time.  Jobs for
- * several boxes come one after another, and a user in all of them could have
- * each wait for him.  So a slow user gets no time in such jobs: a lock is tried
- * once, and after a delivery that hung there is no try.  0, or -1 with the
- * outcome.
+ * several boxes come one after another, and a user with a box in each of these
+ * jobs could make all of them wait.  So a slow user gets no time in such jobs:
+ * a lock is tried once, and after a delivery that hung there is no try.  0, or
+ * -1 with the outcome.
  */
 static int
 spare_others(struct mail *m)
@@ -458,8 +464,8 @@ spare_others(struct mail *m)
 	m->is_brief = 1;
 	m->left = 0;
 	return !s->hung ? 0 : box_over(m->end, X_TEMPFAIL, "4.2.0",
-	    "another delivery for this user took too long or was stopped; "
-	    "this one is for others, too, and did not wait for it");
+	    "an earlier delivery for this user took too long or was stopped; "
+	    "not tried now, as other recipients would wait");
 }
 
 /* Records a delivery that was deferred after so many seconds. */
@@ -486,8 +492,8 @@ deliver_in_child(struct mail *m)
 
 	clock_read();
 	began = now.mono;
-	if (run_in_child(&c, m, box_deliver, opt.limit > 0 ?
-	    m->left + (double)opt.limit : 0) < 0)
+	if (run_in_child(&c, m, box_deliver, opt.time_limit > 0 ?
+	    m->left + (double)opt.time_limit : 0) < 0)
 		return -1;
 	if (c.error == NULL) {
 		*m->end = c.end;
@@ -535,24 +541,24 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* Adds the first word of each kind of the N line.  Further words, of which a
- * sender can give any number, are left out. */
+/* Adds the first "NAME=VALUE" of each name from the N line.  Further ones, of
+ * which a sender can give any number, are left out. */
 static void
 add_dsn_variables(struct run *run, const char *s)
 {
 	static const char *const names[] = { "NOTIFY", "ORCPT", "INRCPT",
 	    "INFROM" };
 	int i, done[4] = { 0, 0, 0, 0 };
-	size_t n;
+	size_t n, k;
 
 	for (; s != NULL && *s != '\0'; s += n + strspn(s + n, " \t")) {
 		n = strcspn(s, " \t");
+		k = strcspn(s, "= \t");
 		for (i = 0; i < 4; i++) {
-			if (done[i] ||
-			    !ctl_is_word(s, strcspn(s, "= \t"), names[i]))
+			if (done[i] || s[k] != '=' ||
+			    !ctl_is_word(s, k, names[i]))
 				continue;
-			run_add_variable(run, names[i], s + strlen(names[i]) +
-			    1, n - strlen(names[i]) - 1);
+			run_add_variable(run, names[i], s + k + 1, n - k - 1);
 			done[i] = 1;
 		}
 	}
@@ -607,7 +613,7 @@ deliver_to_program(struct mail *m, char *command)
 	run.message = put_program;
 	run.become = become_owner;
 	run.arg = m;
-	run.limit = opt.limit;
+	run.limit = opt.time_limit;
 	if (run_program(&run) < 0)
 		return run.tmp_failed ? box_failed(m, "copy the message into",
 		    run_tmp(), errno) : box_failed(m, "run", command, errno);
@@ -634,7 +640,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 	if (*word == '|')
 		return deliver_to_program(m, word + 1);
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
-		return box_refuse(m, "is no path of a mailbox");
+		return box_defer(m, "is no path of a mailbox");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
 }
@@ -663,7 +669,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	struct user user;
 	char word[PATH_SIZE];
 	struct text t;
-	double began;
+	double began, cost = 0;
 	/* a backslash stops alias lookup; no alias is looked up here */
 	const char *local = r->user + strspn(r->user, "\\");
 	const char *at = host_of(local);
@@ -677,7 +683,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	m.user = &user;
 	m.end = end;
 	m.left = *left;
-	m.limit = (off_t)opt.size;
+	m.size_limit = (off_t)opt.size_limit;
 	m.report = -1;
 	box_over(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
@@ -687,8 +693,11 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	else
 		deliver_to_box(&m, &user, word);
 	clock_read();
-	record_delay(&m, m.hung ? now.mono - began :
-	    m.is_brief ? 0 : *left - m.left);
+	if (m.hung)
+		cost = now.mono - began;
+	else if (!m.is_brief)
+		cost = *left - m.left;
+	record_delay(&m, cost);
 	if (!m.is_brief)
 		*left = m.left;
 }
@@ -729,21 +738,21 @@ static const struct lib_foreign foreign[] = {
 static void
 usage(void)
 {
-	fputs("usage: mailbox [-0nNV] [-c channel] [-d directory] [-f form] "
-	    "[-h host]\n               [-m size] [-t span] [-w span]\n",
-	    stderr);
+	fputs("usage: mailbox [-0nNV] [-c channel] [-d directory] "
+	    "[-f template]\n               [-h host] [-m size] [-t span] "
+	    "[-w span]\n", stderr);
 	exit(X_USAGE);
 }
 
 static void
-check_form(void)
+check_template(void)
 {
 	const char *p;
 
-	for (p = opt.form; *p != '\0'; p++)
+	for (p = opt.template; *p != '\0'; p++)
 		if (*p == '%' && *++p != 'u' && *p != 'h')
 			usage();
-	if (strstr(opt.form, "%h") != NULL) {
+	if (strstr(opt.template, "%h") != NULL) {
 #ifdef NO_PWD
 		usage();
 #endif
@@ -776,7 +785,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("local"), *host = NULL;
-	int c, only = 0;
+	int c, check_only = 0;
 
 	while ((c = getopt(argc, argv,
 	    "0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU")) != -1)
@@ -784,16 +793,16 @@ main(int argc, char **argv)
 		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
 		case 'd': opt.dir = optarg; break;
-		case 'f': opt.form = optarg; break;
+		case 'f': opt.template = optarg; break;
 		case 'h': host = optarg; break;
 		case 'm':
-			if (size_parse(optarg, LONG_MAX, &opt.size) < 0)
+			if (size_parse(optarg, LONG_MAX, &opt.size_limit) < 0)
 				usage();
 			break;
 		case 'n': opt.names = 1; break;
-		case 'N': only = 1; break;
+		case 'N': check_only = 1; break;
 		case 't':
-			if (span_parse(optarg, &opt.limit) < 0)
+			if (span_parse(optarg, &opt.time_limit) < 0)
 				usage();
 			break;
 		case 'w':
@@ -808,11 +817,11 @@ main(int argc, char **argv)
 		}
 	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
 		usage();
-	check_form();
+	check_template();
 	if (opt.dir == NULL)
 		set_usual_dir();
 	umask(077);
-	if (only)
+	if (check_only)
 		return 0;
 	return pledge("stdio rpath wpath cpath fattr chown flock getpw id "
 	    "proc exec", NULL) < 0 ? X_OSERR :
