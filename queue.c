@@ -1042,29 +1042,19 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
 
-/* Returns 1 if a report has deferred a pending recipient of the vertex. */
-static int
-had_report(const struct vertex *v)
-{
-	unsigned i;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING && v->r[i].deferred)
-			return 1;
-	return 0;
-}
-
 void
 q_end_job(struct ta *ta, const char *reason)
 {
 	struct vertex *v = ta->jobs.head;
 	struct message *m = v->msg;
 	struct rcpt *r;
-	int dsn = th_is_dsn(v->thread);
+	int dsn = th_is_dsn(v->thread), has_report = 0;
 
 	th_unfeed(v);
 	for (r = v->r; r < v->r + v->nr; r++)
-		if (r->state == RC_PENDING && !r->deferred)
+		if (r->state == RC_PENDING && r->deferred)
+			has_report = 1;
+		else if (r->state == RC_PENDING)
 			apply_tag(v, r);
 	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
 		/* tags are needed only if the files cannot be removed now */
@@ -1076,7 +1066,7 @@ q_end_job(struct ta *ta, const char *reason)
 	move_to_last_box(v);
 	th_report_host(v->thread, v->host);
 	/* an agent that reports nothing may have found no file */
-	if (reason != NULL && v->left > 0 && !had_report(v))
+	if (reason != NULL && v->left > 0 && !has_report)
 		drop_if_gone(m);
 	if (m->end >= END_DROP || v->left == 0) {
 		end_vertex(v);

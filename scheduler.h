@@ -593,6 +593,7 @@ struct ta {
 	unsigned char idle_sent;	/* IDLE: 1: #idle was sent */
 	unsigned char ending;	/* 1: counted by nending */
 	unsigned char kills;	/* signals sent: TERM, then KILL */
+	unsigned char timed_out;	/* 1: ended, as silent for too long */
 	unsigned char overlong;	/* 1: the rest of the line is ignored */
 	unsigned char portions;	/* 1: job lines may name recipients; before the
 				 * first #hungry this is a guess */

@@ -9,8 +9,11 @@
  *			NAME\tHOST	a job: this message for this host
  *			NAME\tHOST\t88,140	for these recipients there
  *	123/456\tNOTARY\tSTATUS TEXT	report on the recipient at offset 456
- *			#idle		there is no job now
+ *			#idle		there is no job now; the #hungry that
+ *					answers it ends no job
  *			(empty line)	exit
+ *	#step TEXT			what the agent does now, for mailq
+ *	#resync NAME			the job has no recipient for the agent
  *
  * A job covers all recipients of a message with the agent's channel and that
  * host, or those at the offsets that its line has: only an agent whose first
@@ -49,8 +52,8 @@
  * maxta and -R do not count the agent of the channel dsn.  Rings that wait for
  * a slot get new agents in turns: the agent of another ring that was idle
  * longest is ended.  In a ring with more than an equal part of the slots each
- * agent ends when it leaves a thread; but not before 100 jobs or 5 seconds if
- * its ring has mail, so that not every job costs a start.
+ * agent ends when it leaves a thread; but not in its first 100 jobs and 5
+ * seconds while its ring has mail, so that not every job costs a start.
  *
  * An agent stays on its thread while that has READY vertices.  If other
  * threads wait it leaves after 100 jobs, or after one for local mailboxes; in
@@ -83,15 +86,15 @@
 
 #define STRETCH		100	/* jobs after which an agent leaves its thread
 				 * if other threads wait */
-#define STRETCH_MOST	5	/* seconds after its start in which an agent
-				 * with work keeps its slot */
+#define SLOT_LEAST	5	/* seconds after the start of an agent in which
+				 * the agent keeps its slot if it has work */
 #define GREETING	300	/* seconds from start to the first #hungry */
 #define SOON		3	/* seconds in which an agent that was told to
 				 * end should be gone */
 #define GRACE		30	/* seconds from the end of SOON to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
-#define FAILED_MOST	300L	/* longest stop of a ring, in seconds, whose
-				 * agents end before they begin a job */
+#define FAILED_MOST	300L	/* seconds; longest stop of a ring whose agents
+				 * end before they begin a job */
 #define FAILURES	3	/* agents in a row that begin no job, after
 				 * which the oldest job counts as the cause */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
@@ -104,7 +107,8 @@
 #define LINE_MOST	65536	/* bytes in a line of an agent */
 #define READ_MOST	16384	/* bytes in one read */
 #define READS		4	/* reads from an agent in one pass */
-#define NOISE_MOST	100	/* lines of noise of an agent in the log */
+#define NOISE_MOST	100	/* lines of noise of an agent in the log, and
+				 * #step lines that count as signs of life */
 
 static unsigned long started;	/* new agents so far */
 static struct {
@@ -147,7 +151,7 @@ limit_value(const struct ring *r, int limit)
 	return limit == MAXTA ? least(n, opt.agents) : n;
 }
 
-/* Adds to the numbers of agents in all, idle and ending. */
+/* Adds to the three counts of each limit: agents, idle ones, ending ones. */
 static void
 count_agents(struct ring *r, int nta, int nidle, int nending)
 {
@@ -163,7 +167,7 @@ count_agents(struct ring *r, int nta, int nidle, int nending)
 /* Returns the number of agents that the ring could have beside those at
  * work. */
 static long
-free_agents(struct ring *r)
+count_free_agents(struct ring *r)
 {
 	long n = LONG_MAX;
 	int i;
@@ -239,7 +243,8 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 	struct text s;
 
 	if (t != NULL && (r->conf->bound || seconds == 0)) {
-		text_fmt(words, sizeof(words), "the agent %s", why);
+		text_fmt(words, sizeof(words), "the %s %s",
+		    seconds == 0 ? "command" : "agent", why);
 		reason_copy(&t->reason, words);
 		th_sleep(t);
 		return;
@@ -251,8 +256,9 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 	reason_copy(&r->trouble, why);
 	text_init(&s, words, sizeof(words));
 	span_add(&s, seconds, 2);
-	log_err("agent channel=%s command=\"%s\" %s; its mail waits for %s",
-	    r->chan->name, r->conf->v.command, why, words);
+	log_err("agent channel=%s command=\"%s\" %s%s; its mail waits for %s",
+	    r->chan->name, r->conf->v.command, t == NULL ?
+	    "cannot be started: " : "", why, words);
 }
 
 static void
@@ -347,8 +353,8 @@ is_later(int err)
 }
 
 /* Writes as much to the agent as it takes without waiting.  If the agent has
- * closed its end, its death follows.  After any other error the agent is ended,
- * as it would wait for lost lines for ever. */
+ * closed its end, nothing is done, as it is about to end by itself.  After any
+ * other error the agent is ended, as it would wait for lost lines for ever. */
 static void
 flush_output(struct ta *ta)
 {
@@ -409,7 +415,8 @@ idle_del(struct ta *ta)
 	count_agents(ta->ring, 0, -1, 0);
 }
 
-/* Counts the agent as ending; with 0 no more, as the end takes too long. */
+/* Counts the agent as ending; or, with 0, no longer, as its end takes too
+ * long. */
 static void
 count_ending(struct ta *ta, int ending)
 {
@@ -459,7 +466,9 @@ send_line(struct ta *ta, const char *line)
 
 	/* end_agent needs one byte more */
 	if (ta->nout + n >= OUT_MOST || append_output(ta, line) < 0) {
-		log_err("agent pid=%d reads nothing and is ended", ta->pid);
+		log_err("agent pid=%d is ended, as %s", ta->pid,
+		    ta->nout + n >= OUT_MOST ? "it does not read its lines" :
+		    "there is no memory for a line to it");
 		end_agent(ta, 0);
 		return -1;
 	}
@@ -508,9 +517,9 @@ is_fed_singly(const struct thread *t)
 	return th_is_local(t) || t->fb->rate.n > 0;
 }
 
-/* Returns the number of jobs that the agent may have at once.  In a wide
- * window, READY vertices beyond the backlog are shared with the agents that may
- * still be started. */
+/* Returns the number of jobs that the agent may have at once, at least backlog
+ * and at most overfeed + 1.  If the window has room for more agents, the jobs
+ * ahead are no more than the agent's share of the READY vertices. */
 static unsigned
 jobs_allowed(const struct ta *ta)
 {
@@ -627,7 +636,7 @@ feed_idle(struct ta *ta, struct vertex *v)
 
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
  * maxjobs or for another ring.  While its own ring has mail it is not ended for
- * another ring in its first STRETCH jobs and STRETCH_MOST seconds, or each job
+ * another ring in its first STRETCH jobs and SLOT_LEAST seconds, or each job
  * would cost a start. */
 static void
 feed_or_release(struct ta *ta)
@@ -638,7 +647,7 @@ feed_or_release(struct ta *ta)
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_detach_agent(ta);
-	stays = (ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
+	stays = (ta->njobs < STRETCH && now.mono - ta->born < SLOT_LEAST &&
 	    order_has_work(ta->ring)) || !should_yield(ta->ring);
 	if (!can_get_jobs(ta) || !stays) {
 		end_agent(ta, 1);
@@ -676,14 +685,6 @@ note_noise(struct ta *ta, const char *what, const char *line)
 	if (ta->started && count_noise(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
-}
-
-/* Keeps the text of a line "#step" on the oldest job, for mailq. */
-static void
-note_step(struct ta *ta, const char *line)
-{
-	ta->steps++;
-	text_fmt(ta->step, sizeof(ta->step), "%s", line + strspn(line, " "));
 }
 
 /* Clears the complaint and the number of steps, as the agent has gone on with
@@ -760,7 +761,8 @@ handle_report(struct ta *ta, char *line)
 	if (*text != '\0')
 		*text++ = '\0';
 	if (ta->jobs.n > 0)
-		ta->skip = 0;	/* an agent at work has read #idle before */
+		ta->skip = 0;	/* an answer to #idle would have come before
+				 * this report, so none will come */
 	why = ta->fed < 0 ? "before it got a job" : q_apply_report(ta, num, off,
 	    notary, status, text + strspn(text, " "));
 	if (why == NULL && ta->repeated) {
@@ -781,16 +783,18 @@ handle_line(struct ta *ta, char *line)
 		handle_hungry(ta, line + 7);
 	else if (strncmp(line, "#resync", 7) == 0)
 		note_noise(ta, "found nothing to do in: ", line + 7);
-	else if (strncmp(line, "#step ", 6) == 0)
-		note_step(ta, line + 6);
-	else if (*line == '#')
+	else if (strncmp(line, "#step ", 6) == 0) {
+		ta->steps++;
+		text_fmt(ta->step, sizeof(ta->step), "%s", line + 6 +
+		    strspn(line + 6, " "));
+	} else if (*line == '#')
 		note_noise(ta, "", line + 1);
 	else if (*line != '\0')
 		handle_report(ta, line);
 }
 
-/* Acts on the lines that are whole after n new bytes in inbuf.  The npart
- * bytes of a line that were kept before have room in front of them.  Keeps the
+/* Acts on the lines that are whole after n new bytes in inbuf, which stand
+ * behind room for the npart bytes that were kept of the same line.  Keeps the
  * beginning of the next line; drops a line that is too long. */
 static void
 handle_lines(struct ta *ta, size_t n)
@@ -861,9 +865,11 @@ format_end(const struct ta *ta, int status, char *s, size_t size)
 	struct text t;
 
 	text_init(&t, s, size);
-	if (ta->kills > 0)
-		text_add(&t, "%s and had to be ended", ta->started &&
-		    ta->jobs.n == 0 ? "did not leave" : "was silent too long");
+	if (ta->timed_out)
+		text_add(&t, "was silent too long and had to be ended");
+	else if (ta->kills > 0)
+		text_add(&t, "%shad to be ended", ta->started &&
+		    ta->jobs.n == 0 ? "did not leave and " : "");
 	else if (WIFSIGNALED(status))
 		text_add(&t, "died of signal %d", WTERMSIG(status));
 	else
@@ -874,28 +880,18 @@ format_end(const struct ta *ta, int status, char *s, size_t size)
 		text_add(&t, " while at this: %s", ta->step);
 }
 
-/* Returns 1 if the agent has begun its oldest job: it has reported, or set a
- * tag; the agent dsn sets none. */
+/* Returns 1 if the agent has begun its oldest job: it has reported or set a
+ * tag.  The agent dsn sets no tags, and counts as if it had begun. */
 static int
 has_begun(const struct ta *ta)
 {
 	const struct vertex *v = ta->jobs.head;
-	int tag = v->host != 0 || th_is_dsn(v->thread) ? '~' :
-	    ctl_read_tag(v->msg->name, v->r[0].off, NULL);
+	int tag;
 
+	if (v->host != 0 || th_is_dsn(v->thread))
+		return 1;
+	tag = ctl_read_tag(v->msg->name, v->r[0].off, NULL);
 	return tag == '~' || tag == '+' || tag == '-';
-}
-
-/* Returns 1 if the agent, which has ended, counts as at work on its oldest job.
- * begun is 1 if reports, tags or silence show that it was.  If begun is 0,
- * perhaps the agent sets no tags.  Then the oldest job of an agent that has
- * finished others counts if it was the oldest at such an end before, and that
- * of other agents after more than FAILURES such ends in a row. */
-static int
-was_in_work(const struct ta *ta, int begun)
-{
-	return begun || (ta->njobs > ta->jobs.n ? ta->jobs.head->returned :
-	    ta->ring->failures > FAILURES);
 }
 
 /* Frees the jobs and the slot of a dead agent whose output was read. */
@@ -905,6 +901,7 @@ release_jobs(struct ta *ta, int status)
 	struct ring *r = ta->ring;
 	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent */
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
+	int finished_some = ta->njobs > ta->jobs.n;
 	int in_use = !q.no_feeding && !ring_is_old(r);
 	int stopped = r->dead > now.mono;
 	char how[300], reason[340];
@@ -913,7 +910,7 @@ release_jobs(struct ta *ta, int status)
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->started && in_use) {
 		stop_after_failure(r, ta->thread, r->conf->v.interval, how);
-	} else if (jobs > 0 && ta->njobs == jobs && !begun && in_use) {
+	} else if (jobs > 0 && !finished_some && !begun && in_use) {
 		stop_after_failure(r, ta->thread,
 		    least(FAILED_MOST, 1L << r->failures), how);
 		if (r->failures < 16 && !stopped)
@@ -925,7 +922,12 @@ release_jobs(struct ta *ta, int status)
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
 	}
-	if (jobs > 0 && was_in_work(ta, begun))
+	/* An agent that sets no tags may have begun, too.  If it has finished
+	 * jobs, it was at work if the job was the oldest one when an earlier
+	 * agent ended; else if more than FAILURES agents in a row have begun
+	 * no job. */
+	if (jobs > 0 && (begun || (finished_some ? ta->jobs.head->returned :
+	    r->failures > FAILURES)))
 		q_end_job(ta, reason);
 	else if (jobs > 0)
 		ta->jobs.head->returned = 1;
@@ -970,11 +972,12 @@ ta_reap(long pid, int status)
 static void
 run_timer(struct ta *ta)
 {
-	double silent = ta->heard + ta->ring->conf->v.timeout;
+	double silent_end = ta->heard + ta->ring->conf->v.timeout;
 
-	if (ta->state == TA_BUSY && silent > now.mono) {
-		ta->due = silent;
+	if (ta->state == TA_BUSY && silent_end > now.mono) {
+		ta->due = silent_end;
 	} else if (ta->state != TA_CLOSING) {
+		ta->timed_out = ta->state != TA_IDLE;
 		end_agent(ta, ta->state == TA_IDLE);
 	} else {
 		if (ta->ending && ta->kills == 0)
@@ -988,8 +991,8 @@ run_timer(struct ta *ta)
 /* ---- one vertex ------------------------------------------------------ */
 
 /* Gives the vertex to the busy agent of its host that has the fewest jobs, the
- * newest of several.  The agent must have fewer jobs than this number and may
- * get more.  Returns 0, or -1 if there is no such agent. */
+ * newest of several.  Only an agent counts that has fewer jobs than this number
+ * and that can_get_jobs allows.  Returns 0, or -1 if there is none. */
 static int
 feed_least_busy(struct vertex *v, long jobs)
 {
@@ -1021,14 +1024,15 @@ feed_next(struct ring *r)
 
 	r->pending = NO_LIMIT;
 	while ((v = order_next_vertex(r)) == NULL) {
-		v = order_unblock_job(r, free_agents(r));
+		v = order_unblock_job(r, count_free_agents(r));
 		if (v == NULL)
 			return -1;
 		th_update(v->thread);
 	}
 	if (feed_least_busy(v, s->backlog) == 0)
 		return 0;
-	if (!r->conf->dsn && !order_is_below_share(v->msg, free_agents(r)) &&
+	if (!r->conf->dsn &&
+	    !order_is_below_share(v->msg, count_free_agents(r)) &&
 	    (feed_least_busy(v, s->overfeed + 1) == 0 ||
 	    order_block_vertex(v) == 0)) {
 		th_update(v->thread);
@@ -1105,7 +1109,7 @@ end_longest_idle(void)
 		end_agent(victim, 1);
 }
 
-/* ---- the loop's verbs ------------------------------------------------ */
+/* ---- what the loop calls --------------------------------------------- */
 
 /* Returns the ring that got its last new agent longest ago, of those that are
  * not done in this pass; or NULL. */

@@ -573,15 +573,13 @@ th_flush(struct thread *t, struct vertex *one)
 int
 th_update_hold(struct thread *t)
 {
-	const char *was = t->held;
-	int ended;
+	int was_held = t->held != NULL;
 
 	t->held = held_match_address(t->chan->name, t->host);
-	ended = was != NULL && t->held == NULL;
-	if (ended)
+	if (was_held && t->held == NULL)
 		wake_vertices(t, WAKE_ALL);	/* released mail is tried now */
 	th_update(t);
-	return ended;
+	return was_held && t->held == NULL;
 }
 
 /* The dead time of a dead host is not prolonged: several failed starts together

@@ -326,12 +326,16 @@ exec $A -c unread
 END
 cat >>"$tmp/cf" <<'END'
 unread/* interval=1s retries=1 timeout=7s overfeed=1000 command="unread"
+long/* command="unread $host $host $host $host $host"
 END
 long=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "h" }')
 "$top/t/mkspool" -c unread -n "$long" -f 30000 "$po" 300
 n=$(count 'reload .*done')
 kill -HUP $sched_pid
 wait_for 30 eval '[ "$(count "reload .*done")" -gt $n ]'
+put "$po" 213-1 long "$long" user
+ok 'a command that a long host makes too long is a reason' \
+    wait_log 'asleep channel=long .* the command is too long$'
 ok 'an agent that reads nothing is ended as silent' \
     wait_log 'agent-lost .*channel=unread .*silent too long' 90
 n=$(lines 'agent-lost .*channel=unread' | sed -n '1s/.* jobs=\([0-9]*\) .*/\1/p')

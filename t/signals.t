@@ -131,6 +131,8 @@ pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 sched_stop		# waits for its end, which takes all its patience
 is 'one TERM ends the scheduler within its time limit' $sched_rc 0
 ok 'the end of the scheduler ends an agent' wait_for 30 gone "$pid"
+like 'an agent that the scheduler ends was not silent' "$(lines agent-lost)" \
+    ' it had to be ended'
 ok 'mail of an ended agent stays in the queue' [ -f "$po/transport/211-1" ]
 rm -f "$po/transport/211-1" "$po/queue/211-1"
 
