@@ -172,7 +172,7 @@ struct wait {
 					 * to end the vertex */
 };
 
-/* Returns the limit for which a READY or HELD vertex waits, or NULL. */
+/* Returns the limit for which a READY or PINNED vertex waits, or NULL. */
 static const char *
 find_limit(const struct vertex *v)
 {
@@ -181,7 +181,7 @@ find_limit(const struct vertex *v)
 	    "maxta", "forkrate", "an agent that can be started" };
 	const struct thread *t = v->thread;
 
-	if (v->state == V_HELD)		/* tags are not written yet */
+	if (v->state == V_PINNED)		/* tags are not written yet */
 		return "disk";
 	if (fb_rate_wait(t) > 0)
 		return "rate";
@@ -227,7 +227,7 @@ get_wait(const struct vertex *v, struct wait *w)
 		cause = find_limit(v);
 		if (cause != NULL)
 			w->state = "limit";
-		if (cause == NULL || (rate > 0 && v->state != V_HELD))
+		if (cause == NULL || (rate > 0 && v->state != V_PINNED))
 			w->next = rate;
 	}
 	if (v->cancel != CANCEL_NONE && why != WHY_FED) {

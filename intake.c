@@ -344,7 +344,7 @@ apply_requests(struct message *m, unsigned seen)
 	for (r = requests; r != NULL; r = r->next)
 		for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 			if (r->number <= seen || v->state == V_DONE ||
-			    v->state == V_HELD || th_is_dsn(v->thread) ||
+			    v->state == V_PINNED || th_is_dsn(v->thread) ||
 			    !is_for_thread(r, v->thread))
 				continue;
 			else if (r->what == ASK_DELETE)
@@ -470,7 +470,7 @@ stub_due(const struct message *m, double *until)
 	    q_next_warning(m) <= now.mono)
 		return STAYS;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		if (v->state == V_HELD)		/* to be deleted or bounced */
+		if (v->state == V_PINNED)	/* to be deleted or bounced */
 			return STAYS;
 		if (v->state == V_DONE)
 			continue;

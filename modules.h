@@ -290,9 +290,9 @@ void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex off its list, which is not one of an agent.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);
-/* Puts the vertex into another state: HELD; or WAIT until wakeup, mono; or
+/* Puts the vertex into another state: PINNED; or WAIT until wakeup, mono; or
  * READY, if wakeup is past. */
-void	th_requeue(struct vertex *, int held, double wakeup);
+void	th_requeue(struct vertex *, int pin, double wakeup);
 /* Looks up the hold on the address of the thread.  Returns 1 if a hold has
  * ended. */
 int	th_update_hold(struct thread *);

@@ -133,8 +133,8 @@ must_stay(const struct vertex *v)
 }
 
 /* Writes the tags of all vertices of the message, and requeues vertices that
- * were HELD for their tags: 0 or -1.  Vertices with agents get their tags at
- * the end of their jobs. */
+ * were PINNED for their tags: 0 or -1.  Vertices with agents get their tags
+ * at the end of their jobs. */
 static int
 write_all_tags(struct message *m)
 {
@@ -144,7 +144,7 @@ write_all_tags(struct message *m)
 	for (; v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_FED && write_tags(v) < 0)
 			m->untagged = 1;
-		else if (v->state == V_HELD && !m->held && !must_stay(v))
+		else if (v->state == V_PINNED && !m->held && !must_stay(v))
 			th_requeue(v, 0, v->wakeup);
 	return m->untagged ? -1 : 0;
 }
@@ -440,7 +440,7 @@ end_if_due(struct vertex *v)
 	 * or with our start at 0 */
 	double try_end = v->msg->queued > 0 ? v->msg->queued : 0;
 
-	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
+	if (v->cancel != CANCEL_NONE && v->state == V_PINNED) {
 		work_left--;
 		return cancel_now(v) == 0 || drop_if_gone(v->msg) == 0 ?
 		    NEVER : now.mono + CHECK_AGAIN;
@@ -597,7 +597,7 @@ q_run_message_timer(struct message *m)
 		return;
 	}
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		if (work_left <= 0 && v->state == V_HELD &&
+		if (work_left <= 0 && v->state == V_PINNED &&
 		    v->cancel != CANCEL_NONE)
 			break;		/* to be deleted or bounced */
 		at = v->state != V_DONE ? end_if_due(v) : NEVER;
@@ -692,7 +692,7 @@ q_cancel_vertex(struct vertex *v, enum cancel how, int later)
 		return OUT_REPORT;
 	if (!later)
 		return OUT_DONE;
-	if (v->state != V_HELD)
+	if (v->state != V_PINNED)
 		th_requeue(v, 1, 0);	/* no agent gets the job now */
 	advance_timer(v->msg, now.mono);
 	return OUT_PASS;
@@ -708,7 +708,7 @@ q_hold_message(struct message *m, int on)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
-		else if (!on && v->state == V_HELD && !must_stay(v))
+		else if (!on && v->state == V_PINNED && !must_stay(v))
 			th_requeue(v, 0, 0);
 	q_run_message_timer(m);
 }

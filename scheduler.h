@@ -194,20 +194,21 @@ struct rcpt {
  * DONE.  A change of state is O(1), except for the heaps of its thread, job and
  * message.
  *
- *	NEW -> WAIT | READY
- *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
+ *	NEW -> WAIT | READY | PINNED
+ *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | PINNED | DONE
+ *	WAIT | READY -held, or to be cancelled-> PINNED -> WAIT | READY | DONE
  *	WAIT | READY -expired, or its message is forgotten-> DONE
  *
  *	lists:	WAIT	wait of its thread
  *		READY	ready of its thread, or offer of its job (offered)
  *		FED	jobs of its agent, which may be starting
- *		HELD	none: the message is held, queue.c is about to delete or
- *			bounce the vertex, or tags of its recipients are not
- *			written yet
+ *		PINNED	none, so that nothing wakes, feeds or forgets it: its
+ *			message is held; or the vertex is to be deleted or
+ *			bounced; or tags of its recipients are not written yet
  *
  * A hold on its address leaves a vertex in WAIT or READY.
  */
-enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
+enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_PINNED };
 
 /* why: what a vertex waits for, besides its turn. */
 enum why { WHY_NONE, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
@@ -237,9 +238,9 @@ struct vertex {
 	unsigned counted;	/* READY: recipients that the job counts for the
 				 * vertex */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
-	int	wakeup;		/* mono; WAIT: the next try; FED: the latest
-				 * retryat of this run, or 0; HELD until tags
-				 * are written: the next try, 0: then READY */
+	int	wakeup;		/* mono; NEW, WAIT: the next try; FED: the
+				 * latest retryat of this run, or 0; PINNED for
+				 * its tags: the next try after that, or 0 */
 	int	tried;		/* mono; end of the last run, if tries > 0 */
 	unsigned tries : 13;	/* runs after which recipients were left, at
 				 * most TRIES_MOST */
@@ -249,7 +250,7 @@ struct vertex {
 	unsigned returned : 1;	/* 1: an agent has ended whose oldest job was
 				 * the vertex, perhaps not begun */
 	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
-				 * FED: after the report; HELD: in a later
+				 * FED: after the report; PINNED: in a later
 				 * pass */
 	unsigned host : 3;	/* HOST_ bits of this run */
 	unsigned offered : 1;	/* READY: 1: on the list of the job */
@@ -403,7 +404,7 @@ struct thread {
 	unsigned nref;		/* agents that work for the thread, or did so
 				 * last */
 	unsigned nidle;		/* agents of nref that are idle */
-	unsigned nheld;		/* vertices HELD */
+	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on the lists of their jobs */
 	const char *held;	/* the hold on the address, or NULL */
 	unsigned fresh;		/* vertices READY since ready was sorted */

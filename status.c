@@ -220,7 +220,7 @@ flush_vertex(struct operation *op, struct vertex *v)
 {
 	enum outcome what = OUT_DONE;
 
-	if (v->state == V_HELD || v->thread->held != NULL)
+	if (v->state == V_PINNED || v->thread->held != NULL)
 		what = OUT_HELD;
 	else if (v->state == V_FED)
 		what = OUT_REPORT;

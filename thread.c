@@ -16,11 +16,12 @@
  * after their jobs, and it is freed when it has neither.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, in WAIT
- * after it was deferred, and HELD by an operator.  th_update finds whether the
- * thread may take one more agent; it is called after each change that could
- * matter for that.  With order=preempt it tells order.c, which chooses.  With
- * the other orders, threads that may take an agent and have READY vertices
- * stand in the heap of turns of their ring.  This module starts no agents.
+ * after it was deferred, and PINNED while nobody may take it.  th_update finds
+ * whether the thread may take one more agent; it is called after each change
+ * that could matter for that.  With order=preempt it tells order.c, which
+ * chooses.  With the other orders, threads that may take an agent and have
+ * READY vertices stand in the heap of turns of their ring.  This module starts
+ * no agents.
  *
  * A thread without mail is unused, and in no ring: it stays in a list, the
  * least recently used first, with what is known of its destination.  It is
@@ -240,7 +241,7 @@ set_ring(struct thread *t, struct ring *r)
 static int
 is_empty(const struct thread *t)
 {
-	return th_nready(t) + t->wait.n + t->nheld + t->nref == 0;
+	return th_nready(t) + t->wait.n + t->npinned + t->nref == 0;
 }
 
 /* Leaves an empty thread to the sweep, which alone takes threads out of use:
@@ -530,20 +531,20 @@ th_dequeue(struct vertex *v)
 		order_dequeue(v, 0);
 	else if (v->state == V_WAIT)
 		list_remove(&v->thread->wait, v);
-	else if (v->state == V_HELD)
-		v->thread->nheld--;
+	else if (v->state == V_PINNED)
+		v->thread->npinned--;
 }
 
-/* A HELD vertex is on no list here, so nothing wakes or feeds it. */
+/* A PINNED vertex is on no list here, so nothing wakes or feeds it. */
 void
-th_requeue(struct vertex *v, int held, double wakeup)
+th_requeue(struct vertex *v, int pin, double wakeup)
 {
 	struct thread *t = v->thread;
 
 	th_dequeue(v);
-	if (held) {
-		v->state = V_HELD;
-		t->nheld++;
+	if (pin) {
+		v->state = V_PINNED;
+		t->npinned++;
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;

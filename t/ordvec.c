@@ -703,7 +703,7 @@ ready_left(void)
 	long n = 0;
 
 	for (t = q.all; t != NULL; t = t->next)
-		n += (long)(th_nready(t) + t->nheld);
+		n += (long)(th_nready(t) + t->npinned);
 	return n;
 }
 
@@ -724,7 +724,7 @@ meddle(void)
 	v = &g->v[rnd(g->m->nr)];
 	if (v->state == V_READY && rnd(2) == 0)
 		th_requeue(v, 1, 0);
-	else if (v->state == V_HELD)
+	else if (v->state == V_PINNED)
 		th_requeue(v, 0, 0);
 }
 
@@ -736,7 +736,7 @@ release_all(void)
 
 	for (k = 0; k < nmsgs; k++)
 		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
-			if (msgs[k].v[i].state == V_HELD)
+			if (msgs[k].v[i].state == V_PINNED)
 				th_requeue(&msgs[k].v[i], 0, 0);
 }
 
