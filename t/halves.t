@@ -171,8 +171,11 @@ nok 'a user that is not known is refused' "$A" -u no.such.user </dev/null
 like 'a user that is not known is named' \
     "$("$A" -u no.such.user </dev/null 2>&1)" \
     '^smtp: -u: no user no\.such\.user$'
-nok 'one process has no user of its own' "$A" -o -u 1 </dev/null
-nok 'one process has no root of its own' "$A" -o -t / </dev/null
+for o in '-u 1' '-t /'; do
+	is "one process has no user or root of its own: $o" \
+	    "$({ "$A" -o $o; echo $?; } </dev/null 2>&1 | tr '\n' ' ')" \
+	    'smtp: -o goes with neither -t nor -u 64 '
+done
 nok 'smtp -o has no talker' in_work -o
 answer
 end

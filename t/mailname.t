@@ -136,7 +136,7 @@ ok 'errormail delivers with PARAMmailname' wait_log 'complete msg=14-1'
 like 'a DSN has PARAMmailname in From' "$(cat "$po"/router/*)" \
     '^From: Mail Delivery <postmaster@dsn\.example>'
 ok 'a wrong PARAMuucpname defers mail' \
-    wait_log 'deferred msg=13-1 .*sm.cf:1: PARAMuucpname needs a name'
+    wait_log 'deferred msg=13-1 .*sm.cf:1: PARAMuucpname needs one name of '
 sched_stop
 
 if without NO_TCP; then

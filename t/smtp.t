@@ -312,8 +312,8 @@ for o in '' "-R [127.0.0.1]:$port"; do
 	    "$(feed 10-1 -- -m 1 $o | sed 's/ .*not tried/ not tried/
 	    s/ \[.* twice/ twice/; s/(.*//')" 'deferred 4.4.2 twice 
 deferred 4.4.2 twice 
-deferred not tried now, since this message to others broke the connection
-deferred not tried now, since this message to others broke the connection'
+deferred not tried now: the connection broke when this message was sent to other recipients
+deferred not tried now: the connection broke when this message was sent to other recipients'
 done
 rules 'rcpt 550-5.1.1 no\n550-5.1.1 such\n550 5.1.1 user'
 one 10-1

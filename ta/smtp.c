@@ -18,9 +18,9 @@
  * Addresses are tried in turn until one greets us and accepts EHLO or HELO.  A
  * job tries at most ADDRS of them, and at most SESSIONS of those that accept
  * the connection, as MX records of strangers could otherwise keep us for hours;
- * each smart host has counts of its own.  A reply to the end of a transaction
- * resets them.  For mail older than FRESH the best address is first and the
- * others follow from a random one on, so that each gets its turn.
+ * each smart host has counts of its own.  A transaction that ends with a reply
+ * resets the counts.  For mail older than FRESH the best address is first and
+ * the others follow from a random one on, so that each gets its turn.
  *
  * If no address answers, the host has failed: each recipient gets the last
  * reason, with "deferall", so that the scheduler does not try the host's other
@@ -57,7 +57,6 @@
 #endif
 
 #define MAX_HOSTS	8	/* smart hosts of -R */
-#define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
 #define ADDRS		5	/* addresses that are tried for a job */
 #define SESSIONS	2	/* connections that are made for a job */
 #define FRESH		60	/* seconds; older mail was tried before */
@@ -84,14 +83,14 @@ static struct halves halves;
 static struct auth login[MAX_HOSTS];	/* the passwords for the hosts of -R */
 
 static struct esmtp conn;		/* kept from job to job */
-static char conn_host[HOST_SIZE];	/* the host of the job that conn was
+static char conn_host[WORD_MAX_];	/* the host of the job that conn was
 					 * made for */
 static const struct auth *conn_sender;	/* the password of a sender that conn
 					 * was made with, or NULL */
 
 /* attempt: the attempt to deliver a job to a host. */
 static struct {
-	char	host[HOST_SIZE];
+	char	host[WORD_MAX_];
 	struct tries {
 		int	addrs, sessions;	/* tries that are left */
 	} tries[MAX_HOSTS];	/* one for each smart host; without -R, the
@@ -134,13 +133,21 @@ transcript(const char *s, size_t n)
 
 /* ---- steps, for mailq ------------------------------------------------ */
 
-#define STEP_MARK	'#'	/* a line of the talker that is a step */
+/*
+ * A line of the talker begins with one of these signs.  In the transcript, the
+ * keeper adds lines that begin with #, for jobs.
+ *
+ *	*	a step, for mailq
+ *	+ -	a change to the file of -k (dead.c)
+ *	= > < !	a line of the transcript (esmtp.c)
+ */
+#define STEP_MARK	'*'
 
 /* The step that mailq shows. */
 static struct {
 	const char *phase;	/* phase of the connection, NULL: mailq shows
 				 * another step */
-	double	when;		/* mono; when the step was sent */
+	double	when;		/* mono; when the step was sent, 0: none was */
 } shown;
 
 /* Sends a step to the scheduler, by way of the keeper. */
@@ -168,8 +175,8 @@ send_lookup_step(const char *name)
 	send_step("looking up %s", name);
 }
 
-/* Reports that we wait for a server, if the server is slow or another step is
- * shown. */
+/* Shows the phase in mailq unless mailq shows it: if the server is slow, or if
+ * another step has been shown for a second. */
 static void
 send_wait_step(int slow)
 {
@@ -288,13 +295,14 @@ merge_names(struct net_addrs *addrs)
 static void
 order_addresses(const struct net_addrs *addrs, int order[NET_ADDRS])
 {
-	int turn = attempt.repeated && addrs->n > 1 ?
+	int offset = attempt.repeated && addrs->n > 1 ?
 	    (int)rnd((unsigned long)addrs->n - 1) : 0;
 	int i, at, dead, n = 0;
 
 	for (dead = 0; dead <= 1; dead++)
 		for (i = 0; i < addrs->n; i++) {
-			at = i == 0 ? 0 : 1 + (i - 1 + turn) % (addrs->n - 1);
+			at = i == 0 ? 0 : 1 + (i - 1 + offset) %
+			    (addrs->n - 1);
 			if ((dead_state(&addrs->addr[at]) != DEAD_NOT) == dead)
 				order[n++] = at;
 		}
@@ -391,8 +399,8 @@ report_unreached(struct lib_job *job, const char *host,
 	const char *text = addrs->text, *status = addrs->status;
 	int code = addrs->code;
 	/* the password of another sender may be accepted */
-	int defer_host = conn.phase == NULL ||
-	    strcmp(conn.phase, "AUTH") != 0 || auth_sender(NULL) == NULL;
+	int only_this = conn.phase != NULL &&
+	    strcmp(conn.phase, PHASE_AUTH) == 0 && auth_sender(NULL) != NULL;
 	struct lib_rcpt *r;
 
 	if (addrs->n > 0 && was_this_machine()) {
@@ -412,30 +420,28 @@ report_unreached(struct lib_job *job, const char *host,
 		if (addrs->n == 0 || was_this_machine())
 			lib_report(job, r, code, status, text, 0);
 		else
-			trans_report_host(&conn, job, r, defer_host ?
-			    X_DEFERALL : X_TEMPFAIL);
+			trans_report_host(&conn, job, r, only_this ?
+			    X_TEMPFAIL : X_DEFERALL);
 	}
 }
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Returns 1 if commands can contain the addresses; else reports a failure. */
+/* Reports a failure if commands cannot contain the addresses: -1, else 0. */
 static int
-has_good_addresses(struct lib_job *job, struct lib_rcpt *r)
+report_bad_address(struct lib_job *job, struct lib_rcpt *r)
 {
-	const char *bad = addr_error(r->from->address);
+	const char *from = addr_error(r->from->address);
+	const char *user = *r->user == '\0' ? "5.1.3" : addr_error(r->user);
 
-	if (bad != NULL) {
-		lib_report(job, r, X_NOUSER, strcmp(bad, "5.1.3") == 0 ?
-		    "5.1.7" : bad, "the sender's address cannot be sent by "
+	if (from != NULL)
+		lib_report(job, r, X_NOUSER, strcmp(from, "5.1.3") == 0 ?
+		    "5.1.7" : from, "the sender's address cannot be sent by "
 		    "SMTP", 0);
-		return 0;
-	}
-	bad = *r->user == '\0' ? "5.1.3" : addr_error(r->user);
-	if (bad != NULL)
-		lib_report(job, r, X_NOUSER, bad,
+	else if (user != NULL)
+		lib_report(job, r, X_NOUSER, user,
 		    "the address cannot be sent by SMTP", 0);
-	return bad == NULL;
+	return from != NULL || user != NULL ? -1 : 0;
 }
 
 /* Sets to to the first recipient without a verdict and those that can share its
@@ -448,10 +454,10 @@ collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 
 	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
 		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
-		    r->hdr != to[0]->hdr || !is_for_host(r, host_of(to[0])))) ||
-		    !has_good_addresses(job, r))
+		    r->hdr != to[0]->hdr || !is_for_host(r, host_of(to[0])))))
 			continue;
-		to[n++] = r;
+		if (report_bad_address(job, r) == 0)
+			to[n++] = r;
 	}
 	return n;
 }
@@ -469,8 +475,9 @@ end_tries(struct lib_job *job, const char *host)
 		for (r = job->rcpts; r != NULL; r = r->next)
 			if (r->unreported && is_for_host(r, host))
 				lib_report(job, r, X_TEMPFAIL, "4.4.2",
-				    "not tried now, since this message to "
-				    "others broke the connection", 0);
+				    "not tried now: the connection broke when "
+				    "this message was sent to other recipients",
+				    0);
 }
 
 /* Makes one transaction, over the kept connection or a new one. */
@@ -649,33 +656,28 @@ set_relays(char *list)
 static void
 set_limit(const char *name, const char *value)
 {
+	int all = *name == '\0' || lib_is_same(name, "cmd"), found = 0, i;
 	long span;
-	int i, known = 1;
 
 	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
 		usage();
-	if (lib_is_same(name, "idle")) {
-		opt.idle = span;
-	} else if (lib_is_same(name, "lookup")) {
-		opt.lookup = span;
-	} else {
-		if (lib_is_same(name, "conn"))
-			name = "connect";
-		else if (lib_is_same(name, "tcpw"))
-			name = "block";
-		else if (lib_is_same(name, "cmd"))
-			name = "";
-		known = 0;
-	}
-	for (i = 0; i < ES_STAGES && !known; i++)
-		if (*name == '\0' ? i >= ES_GREETING && i <= ES_DOT :
+	if (lib_is_same(name, "conn"))
+		name = "connect";
+	if (lib_is_same(name, "tcpw"))
+		name = "block";
+	for (i = 0; i < ES_STAGES; i++)
+		if (all ? i >= ES_GREETING && i <= ES_DOT :
 		    lib_is_same(esmtp_stage_name[i], name)) {
 			/* a shorter wait would send mail twice */
 			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
 			    DOT_LEAST : span;
-			known = *name != '\0' || i == ES_DOT;
+			found = 1;
 		}
-	if (!known)
+	if (lib_is_same(name, "idle"))
+		opt.idle = span;
+	else if (lib_is_same(name, "lookup"))
+		opt.lookup = span;
+	else if (!found)
 		usage();
 }
 
@@ -748,13 +750,17 @@ is_ehlo_name(const char *s)
 	    s[strcspn(s, " \t\r\n<>")] == '\0';
 }
 
-/* Checks -A and -X against other options.  Only the talker runs the program,
+/* Checks options against each other.  Only the talker runs the program,
  * which another root directory does not have. */
 static void
 check_options(void)
 {
 	const char *why;
 
+	if (halves.single && opt.apart)
+		usage_error("-o", "goes with neither -t nor -u");
+	if (opt.net.self != NULL && !is_ehlo_name(opt.net.self))
+		usage_error("-h", "needs a name");
 	if (opt.passwords != NULL && opt.relays == 0)
 		usage_error("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
@@ -764,7 +770,7 @@ check_options(void)
 	why = via_error(opt.net.via);
 	if (why != NULL)
 		usage_error("the command of -X", why);
-	why = via_unsafe_option(opt.net.via);
+	why = via_unsafe_word(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
 		    "itself verifies no certificate\n", why);
@@ -820,7 +826,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("smtp");
-	int c, only = 0;
+	int c, check_only = 0;
 
 	conn.fd = -1;
 	if (geteuid() == 0)
@@ -853,7 +859,7 @@ main(int argc, char **argv)
 		case 'l': opt.log = optarg; break;
 		case 'm': opt.most = (int)parse_num(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
-		case 'N': only = 1; break;
+		case 'N': check_only = 1; break;
 		case 'p': opt.net.port = (int)parse_num(optarg, 65535L); break;
 		case 'P': esmtp_disabled |= CAN_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
@@ -879,13 +885,12 @@ main(int argc, char **argv)
 			break;
 		default: lib_foreign_option("smtp", foreign, c, usage);
 		}
-	if (optind + 1 < argc || (halves.single && opt.apart) ||
-	    (opt.net.self != NULL && !is_ehlo_name(opt.net.self)))
+	if (optind + 1 < argc)
 		usage();
 	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	if (!only)
+	if (!check_only)
 		return serve_jobs(channel, argv[optind]);
 	check_files();
 	return 0;

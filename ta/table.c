@@ -3,15 +3,16 @@
  *
  *	name	flags	path	own-name argument ...
  *
- * Words are separated by blanks.  Text in double quotes is a word or a part of
- * one, and a backslash quotes the next byte.  A '#' where a word could begin
- * ends the line.  Flags are letters, '-' stands for none.
+ * own-name is argv[0].  Words are separated by blanks.  Text in double quotes
+ * is a word or a part of one, and a backslash quotes the next byte.  A '#'
+ * where a word could begin ends the line.  Flags are letters, '-' stands for
+ * none.
  *
- * The file is read for each job, so that a corrected table counts at once.
- * Only the line of the mailer is checked, as an error in another line is no
- * reason for this mail to wait.  An error is reported with file and line, and
- * nothing of such a line is used: a program that is started with half its
- * arguments could do anything with a message.
+ * The file is read for each job, so that a corrected table counts at once. Only
+ * the line of the mailer and PARAMuucpname above it are checked, as an error in
+ * another line is no reason for this mail to wait.  An error is reported with
+ * file and line, and nothing of such a line is used: a program that is started
+ * with half its arguments could do anything with a message.
  *
  * A line "PARAMuucpname name" above the others sets our name in UUCP.
  *
@@ -126,7 +127,8 @@ parse_uucp_name(struct mailer *m, struct place *at, char *p)
 	    text_fmt(m->uucp, sizeof(m->uucp), "%s", word) < 0 ||
 	    word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0')
-		return set_error(at, "%s needs a name", "PARAMuucpname");
+		return set_error(at, "%s needs one name of at most 63 letters, "
+		    "digits, _ and -", "PARAMuucpname");
 	return 0;
 }
 

@@ -11,8 +11,8 @@
  *	530 to anything		deferred: it wants TLS or a password, and the
  *				administrator can correct that
  *	4xx, 5xx to RCPT	that recipient
- *	452, 552, X.5.3 to RCPT	after others were accepted it can mean too many
- *				recipients: the rest gets another transaction
+ *	X.5.3 to RCPT, or 452,	after others were accepted it can mean too many
+ *	552 without a status	recipients: the rest gets another transaction
  *	4xx, 5xx to DATA, dot	all accepted recipients
  *	2xx to the dot		delivered: all accepted recipients
  *
@@ -100,6 +100,8 @@ status_tail(enum esmtp_stage stage, int code)
 	return "0.0";
 }
 
+/* What a reply or a reason is about, by stage.  ES_BLOCK is a connection that
+ * broke within the message, ES_DOT one that broke behind it. */
 static const char *const command[ES_STAGES] = {
 	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
 };
@@ -383,7 +385,7 @@ send_envelope(struct trans *t, int *answered)
 				return -1;
 			out += t->len[next++];
 		}
-		if (i == next)
+		if (i == next)	/* no recipient was accepted: no DATA */
 			return 0;
 		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
 		t->c->phase = command[stage];
@@ -398,7 +400,8 @@ send_envelope(struct trans *t, int *answered)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Sends the message and the dot: 0, or -1. */
+/* Sends the message and the dot: 0; or -1 if the connection is over (fd is -1),
+ * or the message cannot be read. */
 static int
 send_message(struct trans *t)
 {
@@ -427,6 +430,7 @@ send_data(struct trans *t)
 	}
 	if (send_message(t) < 0) {
 		if (t->c->fd < 0) {
+			/* not ES_DOT: a 2xx before the dot is no success */
 			report_accepted(t, ES_BLOCK);
 			return;
 		}

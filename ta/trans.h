@@ -10,8 +10,10 @@
 #define TRANS_MAX	1000	/* recipients of one transaction */
 
 enum trans_end {
-	TRANS_OVER,	/* ended; the rest needs another transaction */
-	TRANS_EARLY,	/* the connection was over before the first reply */
+	TRANS_OVER,	/* ended; recipients that have no verdict need another
+			 * transaction */
+	TRANS_EARLY,	/* the connection was over before the first reply, or
+			 * RSET was refused */
 	TRANS_LOST	/* the connection was over after the first reply and
 			 * before the message */
 };
@@ -21,8 +23,8 @@ enum trans_end {
 enum trans_end trans_run(struct esmtp *, struct lib_job *,
 	    struct lib_rcpt **to, int n, int seven);
 
-/* Reports the code for a recipient if the server accepts no mail from us now,
- * or is gone: X_DEFERALL, or X_TEMPFAIL if it may accept other mail. */
+/* Reports for a recipient that the server accepts no mail now, or is gone.  The
+ * code is X_DEFERALL, or X_TEMPFAIL if the server may accept other mail. */
 void	trans_report_host(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 

@@ -37,7 +37,7 @@
 
 /* ---- the command ----------------------------------------------------- */
 
-/* Returns no value for any ${NAME} of a command. */
+/* A command of -X has no variables: NULL for each ${NAME}. */
 static const char *
 find_no_variable(const char *name)
 {
@@ -79,8 +79,9 @@ via_error(const char *command)
 }
 
 const char *
-via_unsafe_option(const char *command)
+via_unsafe_word(const char *command)
 {
+	/* name is harmless beside unless; s_client needs both of its lines */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },
@@ -191,7 +192,7 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 		exec_program(&c, p[0], p[3], p[5], sock);
 	if (v->pid < 0) {
 		v->pid = 0;
-		return pipes_close(p, 3);
+		return pipes_close(p, 3);	/* -1, and errno stays */
 	}
 	close(p[0]);
 	close(p[3]);
@@ -243,6 +244,8 @@ skip_process(const char *line)
 	return n > 0 && strncmp(p + 1 + n, "] ", 2) == 0 ? p + n + 3 : line;
 }
 
+/* Ends a line and keeps the best one: the first of the highest rank, but of
+ * rank 0 the last. */
 static void
 end_line(struct errors *e)
 {
@@ -286,10 +289,11 @@ via_close(struct via *v, char *why, size_t size)
 	v->pid = 0;
 	if (e.best[0] != '\0')
 		text_fmt(why, size, "%s", e.best);
-	else if (status != -1 && WIFSIGNALED(status))
+	else if (status == -1)
+		text_fmt(why, size, "ended, and its exit code is not known");
+	else if (WIFSIGNALED(status))
 		text_fmt(why, size, "died of signal %d", WTERMSIG(status));
 	else
 		text_fmt(why, size, "ended with exit code %d",
-		    status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) :
-		    -1);
+		    WEXITSTATUS(status));
 }

@@ -14,8 +14,9 @@ struct via {
 
 /* Returns what is wrong with the command, or NULL. */
 const char *via_error(const char *command);
-/* Returns the option of the command that accepts any certificate, or NULL. */
-const char *via_unsafe_option(const char *command);
+/* Returns the word of the command, a program or an option, that verifies no
+ * certificate without a further option; NULL if there is none. */
+const char *via_unsafe_word(const char *command);
 /* Returns the program of the command if PATH does not have it, else NULL. */
 const char *via_missing_program(const char *command);
 /* Returns 1 if the program needs the connection as descriptor 3. */

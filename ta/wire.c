@@ -114,7 +114,7 @@ wire_end(struct wire *w)
 {
 	if (flush_buf(w, 0) != 0)
 		return -1;
-	w->cr = 0;
+	/* a CR at the very end is not sent: the line gets its end here */
 	if (w->col > 0)
 		end_line(w);
 	return flush_buf(w, 1);
