@@ -244,6 +244,8 @@ uucp	mU	$tmp/show show \$h!rmail (\$u)
 from	mU	$tmp/show show -f\$g (\$u)
 fU	fU	$tmp/show show \$u
 rU	rU	$tmp/show show \$u
+bU	bU	$tmp/show show \$h!rsmtp
+bUu	bU	$tmp/show show \$h!rsmtp (\$u)
 s	sn	$tmp/show show \$u
 END_
 refused() {	# title mailer user host sender status
@@ -275,6 +277,12 @@ job 15-1 h.org uucp >/dev/null
 is 'UUCP: # and ~ within a user are accepted' "$(shown)" \
     '<h.org!rmail><(a#~@c)>'
 refused 'UUCP: a user with a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
+refused 'UUCP: a user with a semicolon in the argument of a batch' bUu \
+    'a;b@c' h.org s@a.org 5.1.3
+simple 15-1 'a;b@c'
+job 15-1 h.org bU >/dev/null
+is 'UUCP: a user with a semicolon within a batch is accepted' "$(shown)" \
+    '<h.org!rsmtp>'
 refused 'UUCP: a host that is a path' uucp a@c 'h!i' s@a.org 5.1.2
 for mailer in from fU rU; do
 	refused "UUCP: a sender that a shell would run: $mailer" $mailer \

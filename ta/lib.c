@@ -402,11 +402,9 @@ catch_signals(void)
 	static const int leave[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	int i;
 
-	if (pipe(agent.wake) < 0)
+	if (pipe(agent.wake) < 0 || fd_nonblock(agent.wake[0]) < 0 ||
+	    fd_nonblock(agent.wake[1]) < 0)
 		return -1;
-	for (i = 0; i < 2; i++)
-		if (fd_nonblock(agent.wake[i]) < 0)
-			return -1;
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
 	signal(SIGXFSZ, SIG_IGN);	/* write returns an error then */

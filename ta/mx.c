@@ -174,11 +174,10 @@ read_answer(struct mx_list *list, const char *domain,
 	a.begin = buf;
 	a.at = buf + HEADER_SIZE;
 	a.end = buf + len;
-	switch (buf[3] & 15) {	/* the response code */
-	case 0: break;
-	case 3: return MX_NONE;	/* no such domain */
-	default: return MX_LATER;
-	}
+	if ((buf[3] & 15) == 3)	/* the response code: no such domain */
+		return MX_NONE;
+	if ((buf[3] & 15) != 0)
+		return MX_LATER;
 	for (questions = short_at(buf + 4); questions > 0; questions--) {
 		if (skip_name(&a) < 0 || a.end - a.at < 4)
 			return MX_LATER;

@@ -314,13 +314,12 @@ is_loopback_or_any(const struct net_addr *a)
 	unsigned long v4 = 0;
 
 #ifndef NO_GETADDRINFO
+	static const unsigned char zeros[10];
 	const unsigned char *p = a->sa.in6.sin6_addr.s6_addr;
-	int i;
 
 	if (a->sa.any.sa_family == AF_INET6) {
-		for (i = 0; i < 10; i++)
-			if (p[i] != 0)
-				return 0;
+		if (memcmp(p, zeros, sizeof(zeros)) != 0)
+			return 0;
 		v4 = (unsigned long)p[12] << 24 | (unsigned long)p[13] << 16 |
 		    (unsigned long)p[14] << 8 | p[15];
 		if (p[10] == 0 && p[11] == 0)	/* :: and ::1 */

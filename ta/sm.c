@@ -313,10 +313,10 @@ make_args(struct group *gr, int n)
 
 /* ---- addresses that cannot be given to a program --------------------- */
 
-/* Returns 1 if an argument begins with $c, perhaps behind parentheses, which
- * uux removes. */
+/* Returns 1 if an argument contains $c; with first, if one begins with $c,
+ * perhaps behind parentheses, which uux removes. */
 static int
-begins_arg(const struct group *gr, int c)
+is_in_args(const struct group *gr, int c, int first)
 {
 	const struct mailer *m = gr->mailer;
 	const char *p;
@@ -326,22 +326,10 @@ begins_arg(const struct group *gr, int c)
 		return 1;
 	for (i = 1; i < m->nwords; i++) {
 		p = m->words[i] + strspn(m->words[i], "(");
-		if (p[0] == '$' && p[1] == c)
+		if (first ? p[0] == '$' && p[1] == c : has_variable(p, c))
 			return 1;
 	}
 	return 0;
-}
-
-/* Returns 1 if an argument contains the sender. */
-static int
-is_sender_in_args(const struct group *gr)
-{
-	int i;
-
-	for (i = 1; i < gr->mailer->nwords; i++)
-		if (has_variable(gr->mailer->words[i], 'g'))
-			return 1;
-	return has_flag(gr, "fr");
 }
 
 /* Returns 1 if a byte of the word means something to uux or to a shell behind
@@ -364,20 +352,22 @@ rcpt_error(const struct group *gr, const struct lib_rcpt *r)
 
 	text_init(&t, user, sizeof(user));
 	add_user(&t, gr, r->user);
-	if (user[0] == '\0' || (user[0] == '-' && begins_arg(gr, 'u')))
+	if (user[0] == '\0' || (user[0] == '-' && is_in_args(gr, 'u', 1)))
 		return "5.1.3";
-	/* in a batch the user is no argument of uux */
-	if (has_flag(gr, "b") ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
+	if (has_flag(gr, "b") && r->user[strcspn(r->user, "<>\r\n")] != '\0')
+		return "5.1.3";
+	/* the user of a batch is mostly no argument */
+	if ((!has_flag(gr, "b") || is_in_args(gr, 'u', 0)) &&
 	    is_bad_for_uux(gr, user))
 		return "5.1.3";
 	if (has_flag(gr, "b") && from[strcspn(from, "<>\r\n")] != '\0')
 		return "5.1.7";
-	if ((r->host[0] == '-' && begins_arg(gr, 'h')) ||
+	if ((r->host[0] == '-' && is_in_args(gr, 'h', 1)) ||
 	    is_bad_for_uux(gr, r->host) ||
 	    (has_flag(gr, "U") && strchr(r->host, '!') != NULL))
 		return "5.1.2";
-	if ((from[0] == '-' && begins_arg(gr, 'g')) ||
-	    (is_sender_in_args(gr) && is_bad_for_uux(gr, from)))
+	if ((from[0] == '-' && is_in_args(gr, 'g', 1)) ||
+	    (is_in_args(gr, 'g', 0) && is_bad_for_uux(gr, from)))
 		return "5.1.7";
 	return NULL;
 }

@@ -183,11 +183,8 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	if (pipes_make(p, 3) < 0)
 		return -1;
 	/* the program's standard error does not block, either */
-	if (fd_nonblock(p[1]) == 0 && fd_nonblock(p[2]) == 0 &&
-	    fd_nonblock(p[4]) == 0 && fd_nonblock(p[5]) == 0)
-		v->pid = fork();
-	else
-		v->pid = -1;
+	v->pid = fd_nonblock(p[1]) < 0 || fd_nonblock(p[2]) < 0 ||
+	    fd_nonblock(p[4]) < 0 || fd_nonblock(p[5]) < 0 ? -1 : fork();
 	if (v->pid == 0)
 		exec_program(&c, p[0], p[3], p[5], sock);
 	if (v->pid < 0) {
