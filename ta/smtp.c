@@ -263,13 +263,9 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 	if (choice && opt.dead != NULL && dead_record(a, open ||
 	    conn.code != 0 || was_this_machine(), line))
 		halves_log(line, strlen(line));
-	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
-		attempt.in_use->sessions--;
-		return 0;
-	}
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
 		attempt.in_use->sessions--;
-	return -1;
+	return open && (auth == NULL || auth_login(&conn, auth) == 0) ? 0 : -1;
 }
 
 /* Keeps each name once, without its address, for a program that finds the
@@ -765,6 +761,9 @@ check_options(void)
 		usage_error("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
 		return;
+	if (opt.net.via[0] == '-')
+		usage_error("ZMailer's -X is not needed; here -X wants a "
+		    "program, not", opt.net.via);
 	if (halves.single || halves.root != NULL)
 		usage_error("-X", "goes with neither -o nor -t");
 	why = via_error(opt.net.via);
@@ -876,13 +875,7 @@ main(int argc, char **argv)
 		case 'w':
 			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
 			break;
-		case 'X':
-			if (*(opt.net.via = optarg) == '-') {
-				fprintf(stderr, "smtp: -X wants a program, not "
-				    "%s; ZMailer's -X is not needed\n", optarg);
-				return X_USAGE;
-			}
-			break;
+		case 'X': opt.net.via = optarg; break;
 		default: lib_foreign_option("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc)

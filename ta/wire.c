@@ -112,9 +112,8 @@ wire_put(void *arg, const char *s, size_t n)
 int
 wire_end(struct wire *w)
 {
-	if (flush_buf(w, 0) != 0)
-		return -1;
-	/* a CR at the very end is not sent: the line gets its end here */
+	/* a CR at the very end is not sent: the line gets its end here, for
+	 * which wire_put has left room in buf */
 	if (w->col > 0)
 		end_line(w);
 	return flush_buf(w, 1);
