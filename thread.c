@@ -25,8 +25,8 @@
  *
  * A thread without mail is unused, and in no ring: it stays in a list, the
  * least recently used first, with what is known of its destination.  It is
- * forgotten when it has had no mail for the time that its clause sets, or when
- * the list has more than 1000.
+ * freed when it has had no mail for the time that its clause sets, or when the
+ * list has more than 1000; a thread of the host "-" is freed at once.
  *
  * With maxrcpts a vertex is divided when it is fed to an agent that has said
  * "#hungry offsets"; the other recipients stay READY:
@@ -53,8 +53,9 @@
  * A run begins when a thread gets its first agent, and ends with its last one.
  * At the beginning order.c sorts the READY vertices, at random, by age or by
  * job; later ones are appended.  A vertex that the run has deferred is not fed
- * again before the run ends or an interval has passed; a flush, a T line, or an
- * answer of the host that it was deferred for makes it READY before.
+ * again before the run ends or an interval has passed.  A flush, or an answer
+ * of the host that it was deferred for, makes it READY before; a T line does
+ * not.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
@@ -69,8 +70,7 @@
 
 struct queue q;
 
-static struct thread *to_sweep;	/* threads that may be empty, linked by
-					 * swept */
+static struct thread *empty_threads;	/* perhaps empty, linked by swept */
 
 void
 reason_copy(char **slot, const char *s)
@@ -252,12 +252,12 @@ sweep_if_empty(struct thread *t)
 	if (t->listed || !is_empty(t))
 		return;
 	t->listed = 1;
-	t->swept = to_sweep;
-	to_sweep = t;
+	t->swept = empty_threads;
+	empty_threads = t;
 }
 
-/* Ends the dead time of the thread if it is over, or if the clause has no
- * cohorts. */
+/* Ends the dead time of the thread if it is over, or if the clause sets no
+ * limit of failed cohorts.  Gives a new thread its first window. */
 static void
 revive_if_due(struct thread *t)
 {
@@ -324,7 +324,7 @@ why_blocked(const struct thread *t)
 }
 
 /* Returns when a vertex in WAIT becomes READY, mono: at its wakeup.  A vertex
- * without a retryat waits for the end of the run that deferred it as well, but
+ * without a retryat also waits for the end of the run that has deferred it, but
  * for one interval at most. */
 static double
 wakeup_time(const struct thread *t, const struct vertex *v)
@@ -378,8 +378,8 @@ is_open(const struct thread *t)
 	if (t->nstart == 0)
 		return 1;
 	/* agents that are starting take the next slots of a rate; without a
-	 * rate no more are needed if their backlogs have room for all vertices
-	 */
+	 * rate one more agent may work if one is idle, which need not start, or
+	 * if the backlogs of the starting ones have no room for all vertices */
 	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
 	    (double)t->nstart * f->v.backlog < th_nready(t));
 }
@@ -407,9 +407,10 @@ make_ready(struct thread *t, struct vertex *v)
 	order_enqueue(t, v);
 }
 
-/* Sets the timer for what is due first: the end of the dead time, a vertex in
- * WAIT, or a slot of the rate.  A queueonly thread has no timer for vertices in
- * WAIT, and one for the other two only after a T line or a flush. */
+/* Sets the timer: for the end of the dead time, or else for the first vertex in
+ * WAIT; or for the next slot of the rate, if that comes before.  A queueonly
+ * thread has no timer for vertices in WAIT, and one for the other two only
+ * after a T line or a flush. */
 static void
 update_timer(struct thread *t)
 {
@@ -487,7 +488,9 @@ th_run_timer(struct thread *t)
 	th_update(t);
 }
 
-/* Makes the vertices of the thread due.  Returns 1, or 0 if none waits. */
+/* Makes the vertices due that the current run has not deferred.  Returns 1, or
+ * 0 if the thread has no vertices; the dead time of an unused thread ends,
+ * too. */
 static int
 trigger_thread(struct thread *t)
 {
@@ -496,7 +499,7 @@ trigger_thread(struct thread *t)
 			t->until = now.mono;	/* th_get ends the dead time */
 		return 0;
 	}
-	/* failure, success and delay may be names of hosts, too */
+	/* a T line for a host with the name "failure" is not for DSNs */
 	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
 		return 0;
 	t->triggered = 1;
@@ -611,7 +614,8 @@ th_sleep(struct thread *t)
 /* Counts a good report.  Vertices that were deferred because of the host are
  * tried now if the host was dead; if not, once an interval at most, and only
  * when no vertex is READY, so that a host that answers only sometimes is not
- * overloaded. */
+ * overloaded.  In the thread of several mailboxes a report on one of them says
+ * nothing of the others. */
 static void
 note_answer(struct thread *t)
 {
@@ -763,7 +767,7 @@ th_next_job(const struct ta *ta)
 	/* vertices on offer go before those on the list */
 	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
 	    why_blocked(t) != WHY_NONE || !can_add_agent(t, t->nta - 1))
-		return NULL;
+		return NULL;	/* nta counts this agent */
 	return t->ready.head;
 }
 
@@ -783,10 +787,10 @@ th_unfeed(struct vertex *v)
 
 /* ---- reload and sweep ------------------------------------------------ */
 
-/* Moves a thread to another ring.  No dead time and no vertex without a retryat
- * lasts beyond the longest wait of the new clause.  Vertices of the channel dsn
- * are due now: the agent dsn, which kept the pause for which they wait, ends
- * with the old ring. */
+/* Moves a thread to another ring.  No dead time, and no wait of a vertex
+ * without a retryat, lasts beyond the longest wait of the new clause.  Vertices
+ * of the channel dsn are due now: the agent dsn, which kept the pause for which
+ * they wait, ends with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {
@@ -813,12 +817,12 @@ change_ring(struct thread *t, struct ring *r)
 
 #define RING_AGAIN	30	/* seconds */
 
-/* mono; when threads are moved that a reload has left in old rings for lack of
- * memory; 0: no thread was left. */
+/* mono; the next attempt to move the threads that a reload had no memory to
+ * move; 0: there are none. */
 static double move_again;
 
 /* Moves the threads of old rings to new ones.  All READY vertices become READY
- * anew, as their jobs belong to a ring. */
+ * anew, as their jobs (order.c) belong to a ring. */
 static void
 move_threads(void)
 {
@@ -881,8 +885,9 @@ retire_thread(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* threads that the file of destinations has restored at the start were
-	 * last used before mono 0, and all of them are kept */
+	/* else each mailbox would leave a thread; threads that the file of
+	 * destinations has restored at the start were last used before mono 0,
+	 * and all of them are kept */
 	if (th_is_local(t))
 		free_unused(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
@@ -894,8 +899,8 @@ th_sweep(void)
 {
 	struct thread *t;
 
-	while ((t = to_sweep) != NULL) {
-		to_sweep = t->swept;
+	while ((t = empty_threads) != NULL) {
+		empty_threads = t->swept;
 		t->listed = 0;
 		if (is_empty(t))
 			retire_thread(t);
