@@ -122,11 +122,11 @@ write_tags(struct vertex *v)
 	return bad;
 }
 
-/* Returns 1 if no agent may get the vertex, whatever holds say: it is to be
+/* Returns 1 if the vertex must be PINNED, whatever holds say: it is to be
  * deleted or bounced, or a new job would deliver again to recipients whose tags
  * are not written yet. */
 static int
-must_stay(const struct vertex *v)
+must_be_pinned(const struct vertex *v)
 {
 	return v->cancel != CANCEL_NONE ||
 	    (v->msg->untagged && v->left < v->nr);
@@ -144,7 +144,7 @@ write_all_tags(struct message *m)
 	for (; v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_FED && write_tags(v) < 0)
 			m->untagged = 1;
-		else if (v->state == V_PINNED && !m->held && !must_stay(v))
+		else if (v->state == V_PINNED && !m->held && !must_be_pinned(v))
 			th_requeue(v, 0, v->wakeup);
 	return m->untagged ? -1 : 0;
 }
@@ -708,7 +708,7 @@ q_hold_message(struct message *m, int on)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
-		else if (!on && v->state == V_PINNED && !must_stay(v))
+		else if (!on && v->state == V_PINNED && !must_be_pinned(v))
 			th_requeue(v, 0, 0);
 	q_run_message_timer(m);
 }
@@ -1033,7 +1033,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	if (has_own_try)
 		wakeup = choose_next_try(v);
 	v->wakeup = has_own_try ? wakeup : 0;
-	th_requeue(v, m->held || must_stay(v), v->wakeup);
+	th_requeue(v, m->held || must_be_pinned(v), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else
