@@ -10,15 +10,16 @@
  *	mq/model.c	holds the queue; mq/pick.c applies filters
  *	mq/show.c	prints it; or shape.c, dests.c, json.c, watch.c, story.c
  *
- * The spool is read only if no scheduler was named, and the output then says so
- * first.  A listing shows the whole queue; if it could not be read whole, mailq
- * prints an error instead, with an exit status other than 0.  The report of -Q
- * is the exception: it is printed as it comes, and an error may follow.
+ * The spool is read only without a host, -q and -p, and the output then says so
+ * first.  A listing shows all messages in memory, and counts those that are
+ * forgotten; if the dump or the spool cannot be read to its end, mailq prints
+ * an error instead, with an exit status other than 0.  The report of -Q is the
+ * exception: it is printed as it comes, and an error may follow.
  *
  * A command goes to the scheduler's command pipe, and its answer is printed
- * (mq/verbs.c).  mailq itself changes only one thing in the post office: a
- * release removes the reason of mail that could not be routed
- * (mq/unrouted.c).
+ * (mq/verbs.c).  mailq itself changes only two things in the post office, both
+ * by a release: it removes the reason of mail that could not be routed, and
+ * moves frozen mail to router/ (mq/unrouted.c).
  */
 #include "mq/mq.h"
 #include "lib/agent.h"
@@ -39,13 +40,13 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	named;		/* only a scheduler of postoffice counts: the
+	int	own_only;	/* only a scheduler of postoffice counts: the
 				 * environment names it, or this is a command */
 	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* for show, or NULL */
 	long	every;		/* WATCH: seconds between two screens */
-	const char *meant;	/* verb that the name of the host resembles, or
-				 * NULL */
+	const char *meant;	/* known verb that the host on the command line
+				 * looks like (a misspelt command), or NULL */
 } want;
 
 /* WATCH: the queue of the last screen, and its time. */
@@ -55,10 +56,10 @@ static struct {
 } before;
 
 static const char usage_text[] =
-"usage: mailq [-DQSsvVjc] [-w [seconds]] [-f filter] [-q rendezvous]\n"
+"usage: mailq [-DQSsvVjc] [-w [seconds]] [-f filter] [-q pipe]\n"
 "\t[-p port] [-U user/password] [filter=...] [host]\n"
 "       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
-"       mailq [-q rendezvous] [-p port] [-U user/password] [-L logfile]\n"
+"       mailq [-q pipe] [-p port] [-U user/password] [-L logfile]\n"
 "\tshow message ...\n"
 "       filters: from= to= dest= older= younger= state= msgid=\n"
 "       mailq --help\n";
@@ -288,7 +289,7 @@ show_spool(struct mq_ask *a)
 	static const char head[] = "no scheduler answers (%s)";
 	static const char spool[] = "no scheduler answers (%s); this is the "
 	    "spool at %s";
-	char why[MQ_WHY_MAX];
+	char why[MQ_WHY_MAX] = "there is no memory";
 	int rc;
 
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
@@ -328,7 +329,7 @@ show_spool(struct mq_ask *a)
 static int
 needs_own_office(const struct mq_ask *a)
 {
-	return want.named && a->host == NULL && a->port == NULL &&
+	return want.own_only && a->host == NULL && a->port == NULL &&
 	    a->pipe == NULL;
 }
 
@@ -367,9 +368,9 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	if (!want.dests && queue->nmsgs == 0 && queue->stored > 0) {
-		mq_complain("the scheduler leaves its list out (option -Q "
-		    "there), but it has messages (%.0f); mailq -Q shows its "
-		    "report", queue->stored);
+		mq_complain("the scheduler was started with -Q and lists no "
+		    "messages, but it has %.0f; mailq -Q shows its report",
+		    queue->stored);
 		return X_UNAVAILABLE;
 	}
 	if (queue->endless)
@@ -387,15 +388,16 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
  * or -1 with why. */
 static int
 read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
-    void (*line)(void *, const char *), void *arg)
+    void (*report)(void *, const char *), void *arg)
 {
-	enum mq_read result = mq_read_dump(queue, &a->in, why, line, arg);
+	enum mq_read result = mq_read_dump(queue, &a->in, why, report, arg);
 
 	if (result != MQ_READ_TWO)
 		return result == MQ_READ_DONE ? 0 : -1;
+	/* mq_read_two reads the queue or the report, not both */
 	if (mq_ask_again(a))
 		return mq_read_two(queue, &a->in, want.login, why,
-		    queue->both ? NULL : line, arg);
+		    queue->both ? NULL : report, arg);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
 }
@@ -507,22 +509,22 @@ watch(struct mq_ask *a)
 	}
 }
 
-/* Takes the next word as the number of -w, if it is a number: 0, or -1 if the
- * number is too small or too large. */
-static int
+/* Takes the next word as the number of -w, if it is a number: want.every is -1
+ * if the number is too small or too large.  main() calls it at the option, and
+ * again after all options, as other letters may follow the w (-wv 5). */
+static void
 parse_seconds(int argc, char **argv)
 {
 	const char *end;
 	unsigned long n;
 
 	if (want.every != 0 || optind >= argc)
-		return 0;
+		return;
 	n = num_of(argv[optind], &end);
 	if (end == argv[optind] || *end != '\0')
-		return 0;
-	want.every = (long)n;
+		return;
+	want.every = n == 0 || n > WATCH_MOST ? -1 : (long)n;
 	optind++;
-	return n == 0 || n > WATCH_MOST ? -1 : 0;
 }
 
 /* ---- options ----------------------------------------------------------- */
@@ -540,39 +542,26 @@ set_logfile(void)
 		want.logfile = path;
 }
 
-/* Parses messages, patterns and filters: 0, or an exit code. */
+/* Runs the command want.order.  Returns an exit code. */
 static int
-parse_what(struct mq_order *o, int n, char **words)
-{
-	int rc = mq_order_parse(o, n, words);
-
-	return rc == X_USAGE ? usage("%s", "") : rc;
-}
-
-/* Runs the command want.order.verb with its arguments.  Returns an exit code.
- */
-static int
-run_command(struct mq_ask *a, int argc, char **argv)
+run_command(struct mq_ask *a)
 {
 	struct mq_order *o = &want.order;
-	int rc, released = 0;
+	int rc, release_rc = 0;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    a->pipe != NULL || a->port != NULL || want.login != NULL ||
 	    (want.verbose && !o->dry))
 		return usage("a command takes no options but -n, and -v with "
 		    "that");
-	rc = parse_what(o, argc - 1, argv + 1);
-	if (rc != 0)
-		return rc;
-	if (argc == 1 || (o->n > 0 && o->filter != NULL))
-		return usage("a command is about messages and patterns that "
-		    "are named, or about what filters find");
-	want.named = 1;
+	if (o->n > 0 && o->filter != NULL)
+		return usage("name messages or patterns, or give filters, but "
+		    "not both");
+	want.own_only = 1;
 	if (o->verb == MQ_RELEASE && o->n > 0) {
-		released = mq_release_words(o, want.postoffice);
+		release_rc = mq_release_words(o, want.postoffice);
 		if (o->n == 0)
-			return released;
+			return release_rc;
 	}
 	set_logfile();
 	rc = mq_order_resolve(o, want.postoffice, want.logfile);
@@ -580,37 +569,32 @@ run_command(struct mq_ask *a, int argc, char **argv)
 		return rc;
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? ask_and_show(a) :
 	    mq_order_send(o, a, NULL, NULL);
-	return released != 0 ? released : rc;
+	return release_rc != 0 ? release_rc : rc;
 }
 
-/* Runs show with its arguments.  Returns an exit code. */
+/* Runs show.  Returns an exit code. */
 static int
-run_show(struct mq_ask *a, int argc, char **argv)
+run_show(struct mq_ask *a)
 {
 	struct mq_order *o = &want.order;
-	int rc;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    want.verbose || o->dry)
 		return usage("show takes only -q, -p, -U and -L");
-	rc = parse_what(o, argc - 1, argv + 1);
-	if (rc != 0)
-		return rc;
-	if (argc == 1 || (o->n > 0 && o->filter != NULL))
-		return usage("show wants messages that are named, or filters");
+	if (o->n > 0 && o->filter != NULL)
+		return usage("show: name messages, or give filters, but not "
+		    "both");
 	set_logfile();
+	/* with "-" and an empty standard input there is nothing to show */
 	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
-/* Parses the filters of a listing and its host: 0, or an exit code. */
+/* Checks the filters of a listing and its host: 0, or an exit code. */
 static int
-parse_listing(struct mq_ask *a, int argc, char **argv)
+check_listing(struct mq_ask *a)
 {
 	struct mq_order *o = &want.order;
-	int rc = parse_what(o, argc, argv);
 
-	if (rc != 0)
-		return X_USAGE;
 	want.meant = o->n > 0 ? mq_guess_verb(o->what[0]) : NULL;
 	if (o->n > 1)
 		return want.meant == NULL ? usage("one host can be asked") :
@@ -622,8 +606,8 @@ parse_listing(struct mq_ask *a, int argc, char **argv)
 		    o->what[0]);
 	if (o->filter != NULL && (want.filter != NULL || want.dests ||
 	    want.listing == REPORT))
-		return usage("filters go with no -f, which is dest=, nor with "
-		    "-D and -Q");
+		return usage("filters cannot be combined with -f (use dest= "
+		    "instead), -D or -Q");
 	a->host = o->n > 0 ? o->what[0] : NULL;
 	return 0;
 }
@@ -634,18 +618,25 @@ run_words(struct mq_ask *a, int argc, char **argv)
 {
 	enum mq_verb verb = argc > 0 ? mq_find_verb(argv[0]) : MQ_LIST;
 	const char *why;
+	int rc, skip = verb != MQ_LIST;
 
 	mq_pick_init(&want.order.pick);
 	want.order.verb = verb;
 	if (want.logfile != NULL && verb != MQ_SHOW)
 		return usage("-L is for show");
+	if (verb != MQ_LIST && argc == 1)
+		return usage("%s: name messages, or give filters", argv[0]);
+	rc = mq_order_parse(&want.order, argc - skip, argv + skip);
+	if (rc != 0)
+		return rc == X_USAGE ? usage("%s", "") : rc;
 	if (verb != MQ_LIST)
-		return verb == MQ_SHOW ? run_show(a, argc, argv) :
-		    run_command(a, argc, argv);
-	if (parse_listing(a, argc, argv) != 0)
-		return X_USAGE;
+		return verb == MQ_SHOW ? run_show(a) : run_command(a);
+	rc = check_listing(a);
+	if (rc != 0)
+		return rc;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
-		return usage("-q asks by a pipe, a host and -p by TCP");
+		return usage("-q (a pipe) cannot be combined with a host or -p "
+		    "(TCP)");
 #ifdef NO_TCP
 	if (a->host != NULL || a->port != NULL)
 		return usage("this mailq was built without TCP: it takes no "
@@ -672,7 +663,7 @@ int
 main(int argc, char **argv)
 {
 	static struct mq_ask ask;
-	int c, rc, bad = 0, bad_seconds = 0;
+	int c, rc, bad = 0;
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
 		return X_OSERR;
@@ -690,8 +681,7 @@ main(int argc, char **argv)
 		case 'c': bad |= set_listing(COUNTS); break;
 		case 'w':
 			bad |= set_listing(WATCH);
-			if (parse_seconds(argc, argv) < 0)
-				bad_seconds = 1;
+			parse_seconds(argc, argv);
 			break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
@@ -709,16 +699,17 @@ main(int argc, char **argv)
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
-	if (want.listing == WATCH &&
-	    (bad_seconds || parse_seconds(argc, argv) < 0))
+	if (want.listing == WATCH)
+		parse_seconds(argc, argv);
+	if (want.every < 0)
 		return usage("-w takes 1 to 86400 seconds");
 	if (want.every == 0)
 		want.every = WATCH_EVERY;
 	if (want.dests && want.listing != LIST && want.listing != JSON)
 		return usage("-D goes with -j, not with another listing");
 	want.postoffice = getenv("POSTOFFICE");
-	want.named = want.postoffice != NULL && *want.postoffice != '\0';
-	if (!want.named)
+	want.own_only = want.postoffice != NULL && *want.postoffice != '\0';
+	if (!want.own_only)
 		want.postoffice = POSTOFFICE;
 	ask.postoffice = want.postoffice;
 	ask.rendezvous = getenv("RENDEZVOUS");

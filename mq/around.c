@@ -12,8 +12,8 @@
  * The directories of a post office of this machine are read, as far as the user
  * may.  A message of postman/ and its control file count as one.  Holds come
  * from the scheduler, or without one from its list.  Message files without a
- * control file are looked for here, but only beside a scheduler of this
- * machine: without one they are not reported, as nobody would take the message
+ * control file are looked for here, but only if a scheduler of this machine
+ * answered: without one they are not reported, as nobody would take the message
  * in.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
@@ -75,7 +75,7 @@ is_pair_control(const char *po, const char *entry)
 }
 
 static int
-is_bounce(const char *entry)
+is_double_bounce(const char *entry)
 {
 	const char *p = strstr(entry, BOUNCE_MARK);
 
@@ -88,8 +88,8 @@ is_no_dot_file(const char *entry)
 	return entry[0] != '.';
 }
 
-/* Counts the messages of po/dir, and sets *oldest to the age of the oldest: 0,
- * or -1 with errno. */
+/* Adds the number of messages of po/dir to *messages, and raises *oldest to the
+ * age of the oldest: 0, or -1 with errno. */
 static int
 count_dir(struct mq_queue *q, const char *po, const char *dir, int *messages,
     int *oldest)
@@ -109,7 +109,7 @@ count_dir(struct mq_queue *q, const char *po, const char *dir, int *messages,
 		    !s.v[i].regular)
 			continue;
 		++*messages;
-		q->bounces += postman && is_bounce(s.v[i].name);
+		q->bounces += postman && is_double_bounce(s.v[i].name);
 		age = file_age(s.v[i].mtime);
 		if (age > *oldest)
 			*oldest = (int)age;
@@ -165,9 +165,10 @@ struct strays {
 	int	bad;		/* -1: there is no memory */
 };
 
-/* Notes the message file if its control file is missing or empty; a message
- * that the dump has then counts as one whose control file cannot be read.  The
- * age is the time since the move into queue/. */
+/* Notes the message file if it is a stray: its control file is missing (then it
+ * is an orphan) or empty.  A stray that the dump has counts as a message whose
+ * control file cannot be read.  The age is the time since the move into queue/.
+ */
 static void
 note_stray(void *arg, const char *name)
 {
@@ -176,10 +177,11 @@ note_stray(void *arg, const char *name)
 	struct mq_msg *m;
 	struct stat st;
 	long age;
-	int empty = lstat(path_in(s->po, "transport/%s", name), &st) == 0;
+	int has_control = lstat(path_in(s->po, "transport/%s", name), &st) == 0;
 
-	if ((empty ? st.st_size > 0 : !office_is_orphan(s->po, name)) ||
-	    lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
+	if (has_control ? st.st_size > 0 : !office_is_orphan(s->po, name))
+		return;
+	if (lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
 	m = mq_msg_get(q, name, 0);
@@ -187,7 +189,7 @@ note_stray(void *arg, const char *name)
 		age = file_age((long)st.st_ctime);
 		if (age != MQ_UNKNOWN && age < STRAY_AGE)
 			return;
-		if (!empty) {
+		if (!has_control) {
 			s->bad |= mq_note_add(q, MQ_ORPHAN, name, age);
 			return;
 		}
@@ -210,7 +212,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 	s.q = q;
 	s.po = po;
 	s.bad = 0;
-	q->looked = 1;
+	q->strays_read = 1;
 	path_walk(po, "queue", note_stray, &s);
 	return s.bad;
 }
@@ -232,36 +234,35 @@ put_oldest(int n, int age, int bounces)
 /* Prints a text such as "; 3 set aside (1 double bounce), the oldest 2d old".
  */
 void
-mq_put_aside(const struct mq_queue *q, const char *before)
+mq_put_aside(const struct mq_queue *q, const char *head)
 {
 	if (q->aside <= 0 || q->filtered)
 		return;
-	mq_print("%s%d set aside", before, q->aside);
+	mq_print("%s%d set aside", head, q->aside);
 	put_oldest(q->aside, q->aside_age, q->bounces);
 }
 
 static void
 put_note(const struct mq_note *note)
 {
-	if (note->kind == MQ_FREEZER)
-		mq_print("%s is frozen%s%s\n", note->what, note->age < 0 ?
-		    "" : ", for ", note->age < 0 ? "" : mq_span(note->age));
-	else if (note->kind != MQ_ORPHAN)
-		mq_print("on hold: %s%s\n", note->kind == MQ_HOLD_ADDRESS ?
-		    "" : "message ", note->what);
-	else if (note->age < 0)
-		mq_print("queue/%s has no control file\n", note->what);
-	else
-		mq_print("queue/%s has no control file, for %s\n",
-		    note->what, mq_span(note->age));
+	/* by enum mq_kind */
+	static const char *const words[MQ_KINDS] = { "on hold: %s",
+	    "on hold: message %s", "queue/%s has no control file",
+	    "%s is frozen" };
+
+	mq_print(words[note->kind], note->what);
+	if (note->age >= 0)
+		mq_print(", for %s", mq_span(note->age));
+	putchar('\n');
 }
 
 /* Prints a line such as "2 messages wait in router, the oldest 3m old". */
 static void
-put_beside(const char *what, int n, int age, int bounces, const char *end)
+put_waiting(const char *dir, int n, int age, const char *end)
 {
-	mq_print("%s %s", mq_plural(n, "message"), what);
-	put_oldest(n, age, bounces);
+	mq_print("%s %s in %s", mq_plural(n, "message"),
+	    n == 1 ? "waits" : "wait", dir);
+	put_oldest(n, age, 0);
 	puts(end);
 }
 
@@ -275,15 +276,13 @@ mq_put_around(const struct mq_queue *q, int postman)
 	if (q->filtered)
 		return;
 	if (q->router > 0)
-		put_beside(q->router == 1 ? "waits in router" :
-		    "wait in router", q->router, q->router_age, 0,
+		put_waiting("router", q->router, q->router_age,
 		    "; is submit -q running?");
 	else if (q->router_why[0] != '\0')
 		mq_print("the mail in router cannot be counted: %s\n",
 		    q->router_why);
 	if (q->deferred > 0)
-		put_beside(q->deferred == 1 ? "waits in deferred" :
-		    "wait in deferred", q->deferred, q->deferred_age, 0, "");
+		put_waiting("deferred", q->deferred, q->deferred_age, "");
 	for (i = 0; i < q->nunrouted; i++) {
 		u = &q->unrouted[i];
 		mq_print("deferred/%s", u->num);
@@ -292,10 +291,12 @@ mq_put_around(const struct mq_queue *q, int postman)
 		mq_print(", %s%s\n", mq_next_try(u->next),
 		    mq_reason(u->reason));
 	}
-	if (postman && q->aside > 0)
-		put_beside(q->aside == 1 ? "was set aside in postman" :
-		    "were set aside in postman", q->aside, q->aside_age,
-		    q->bounces, "");
+	if (postman && q->aside > 0) {
+		mq_print(q->aside == 1 ? "%d message was set aside in postman" :
+		    "%d messages were set aside in postman", q->aside);
+		put_oldest(q->aside, q->aside_age, q->bounces);
+		putchar('\n');
+	}
 	for (note = q->notes; note != NULL; note = note->next)
 		put_note(note);
 }
@@ -319,15 +320,17 @@ mq_put_around_counts(const struct mq_queue *q)
 		printf("set-aside %d\nset-aside-oldest %d\n"
 		    "double-bounces %d\n", q->aside,
 		    q->aside == 0 ? 0 : q->aside_age, q->bounces);
+	/* nothing was read beside the queue, and the dump had no totals: the
+	 * scheduler is ZMailer's, older, or on another machine */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
-		return;		/* an older scheduler has no more facts */
+		return;
 	printf("holds %u\n", mq_note_count(q, MQ_HOLD_ADDRESS) +
 	    mq_note_count(q, MQ_HOLD_MESSAGE));
 	printf("frozen %u\n", mq_note_count(q, MQ_FREEZER));
 	if (q->totals[0] < 0)
 		return;
-	if (q->looked)
+	if (q->strays_read)
 		printf("orphans %u\n", mq_note_count(q, MQ_ORPHAN));
 	printf("uptime %d\n", q->uptime);
 	for (i = 0; i < MQ_TOTALS; i++)

@@ -11,7 +11,8 @@
  *
  * They are sorted by name.  The state is the first of these that is true:
  *
- *	retry	it is dead, or no agent can be started for it, until that time
+ *	retry	it is dead, or no agent can be started for it, until the next
+ *		try
  *	active	agents are at work
  *	idle	its agents are idle
  *	closed	it was used, and has no agents now

@@ -61,9 +61,9 @@ field_number(const char *name, double n, int known)
 		printf(",\"%s\":null", name);
 }
 
-/* Prints an array for the recipients of the job: their names, or their last
- * failures; if the scheduler sent none for single recipients, all have that of
- * the job. */
+/* Prints an array for the recipients of the job: their names, or the reasons of
+ * their last deferral; if the scheduler sent none for single recipients, all
+ * have that of the job. */
 static void
 put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
     int reasons)
@@ -201,7 +201,7 @@ mq_json_around(const struct mq_queue *q)
 		    note->kind == MQ_FREEZER ? "{\"frozen\":" :
 		    "{\"hold\":", stdout);
 		put_text(note->what);
-		if (note->kind >= MQ_ORPHAN)
+		if (note->kind == MQ_ORPHAN || note->kind == MQ_FREEZER)
 			field_number("age", (double)note->age, note->age >= 0);
 		else
 			field_text("of", note->kind == MQ_HOLD_ADDRESS ?

@@ -3,13 +3,13 @@
  *
  * A queue has messages; a message has jobs, one for each channel and host it
  * goes to; a job has a destination, a state, and the reason of its last
- * failure.  The reader of a dump or of the spool adds to it, and the listings
- * read it.
+ * deferral.  The readers of a dump and of the spool add to the queue, and the
+ * listings read it.
  *
  * There may be a million jobs, and the machine may be small.  So reasons,
  * senders, channels and hosts are kept once, as words in one table; a job takes
- * some 60 bytes.  All memory is counted, and BYTES_MOST (128 MB) is the limit:
- * beyond it mailq prints an error instead of filling the machine.
+ * 56 to 72 bytes.  Nearly all memory is counted, and BYTES_MOST (128 MB) is the
+ * limit: beyond it mailq prints an error instead of filling the machine.
  *
  * This module does not read or print, and does not trust numbers: sums are kept
  * as double, which does not overflow.
@@ -56,8 +56,8 @@ mq_free(struct mq_queue *q)
 		free(note);
 	}
 	free_table(&q->words);
-	free_table(&q->names);
-	free_table(&q->places);
+	free_table(&q->messages);
+	free_table(&q->dest_table);
 	free(q->msgs);
 	free(q->jobs);
 	free(q->whys);
@@ -146,7 +146,7 @@ mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 	struct mq_dest *d;
 	struct hlink *l;
 
-	for (l = hash_first(&q->places, h); l != NULL; l = hash_next(l)) {
+	for (l = hash_first(&q->dest_table, h); l != NULL; l = hash_next(l)) {
 		d = OWNER(struct mq_dest, link, l);
 		if (strcmp(d->host, host) == 0 &&
 		    strcmp(d->channel, channel) == 0)
@@ -158,7 +158,7 @@ mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 		free(d);
 		return NULL;
 	}
-	hash_add(&q->places, &d->link, h);
+	hash_add(&q->dest_table, &d->link, h);
 	d->next = q->dests;
 	q->dests = d;
 	d->id = q->ndests++;
@@ -179,12 +179,12 @@ mq_dest_set_facts(struct mq_queue *q, struct mq_dest *d,
 	return k;
 }
 
-/* A dead destination is MQ_ASLEEP, even while its agents end their jobs. */
+/* A dead destination is MQ_DEAD, even while its agents end their jobs. */
 enum mq_use
 mq_dest_use(const struct mq_facts *k)
 {
 	if (k->dead >= 0)
-		return MQ_ASLEEP;
+		return MQ_DEAD;
 	if (k->agents > 0)
 		return MQ_ACTIVE;
 	if (k->idle > 0)
@@ -197,13 +197,13 @@ mq_dest_use(const struct mq_facts *k)
 struct mq_msg *
 mq_msg_get(struct mq_queue *q, const char *name, int make)
 {
-	struct mq_word *w = get_word(q, &q->names, name,
+	struct mq_word *w = get_word(q, &q->messages, name,
 	    make ? q->nmsgs : FIND_ONLY);
 	struct mq_msg *m;
 
 	if (w == NULL)
 		return NULL;
-	if (w->id < q->nmsgs)
+	if (w->id < q->nmsgs)	/* a new word has the id nmsgs */
 		return &q->msgs[w->id];
 	if (mq_grow_array(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
 	    sizeof(*q->msgs)) < 0)

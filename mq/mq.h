@@ -1,9 +1,8 @@
 /*
  * mq.h - the page of data of mailq.
  *
- * The interfaces of its modules, lowest first; a module calls only those above
- * it on this page.  mailq links nothing of the scheduler but lib/, so the dump
- * is written and read by separate code.
+ * The interfaces of its modules, lowest first.  mailq links nothing of the
+ * scheduler but lib/, so the dump is written and read by separate code.
  */
 #ifndef MQ_H
 #define MQ_H
@@ -24,8 +23,9 @@
 /* ---- the queue as a dump has it (model.c) -------------------------- */
 
 /*
- * The state of a job.  MQ_OTHER is a state in unknown words; MQ_SPOOL means
- * that no scheduler answered.
+ * The state of a job.  MQ_OTHER: the dump has no words for the state, or words
+ * that mailq does not know and keeps in the member what; by protocol 2, the job
+ * waits or runs.  MQ_SPOOL: no scheduler answered.
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
@@ -34,6 +34,10 @@ enum mq_state {
 
 extern const char *const mq_state_name[];	/* as on the wire */
 
+#define MQ_UNKNOWN	(-1)	/* no number: not known, or what the comment of
+				 * the member says */
+#define MQ_NEVER	INT_MIN	/* expires: never, or not known */
+
 /* mq_word: a text that is stored once for all its users. */
 struct mq_word {
 	struct hlink link;
@@ -41,11 +45,13 @@ struct mq_word {
 	char	s[1];
 };
 
-/* mq_facts: the facts of a destination. */
-enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_ASLEEP, MQ_UNUSED };
+/* mq_use: the state of a destination that -D shows; MQ_DEAD is shown as
+ * "retry". */
+enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_DEAD, MQ_UNUSED };
 
 extern const char *const mq_use_name[];
 
+/* mq_facts: what the scheduler knows of a destination. */
 struct mq_facts {
 	double	window, limit;	/* agents; limit 0: not known */
 	double	agents, idle;	/* agents with jobs, agents without */
@@ -53,7 +59,8 @@ struct mq_facts {
 	double	cohorts;	/* failed cohorts, in hundredths */
 	double	dead;		/* seconds to the next try; MQ_UNKNOWN: alive */
 	double	tries;		/* failures in a row */
-	double	ready, waiting;	/* jobs; MQ_UNKNOWN: no queue */
+	double	ready, waiting;	/* jobs in core; MQ_UNKNOWN: the scheduler has
+				 * no thread for the destination now */
 	double	unused;		/* seconds without a job */
 	const char *rate, *reason;	/* "": none */
 };
@@ -77,9 +84,6 @@ struct mq_dest {
  * of them (maxrcpts); a vertex line of the dump.  There may be a million, so
  * each member is needed for each job.
  */
-#define MQ_UNKNOWN	(-1)	/* a number that is not known */
-#define MQ_NEVER	INT_MIN	/* expires: never, or not known */
-
 struct mq_job {
 	struct mq_dest *dest;
 	const char *reason;	/* of the last deferral; "": none */
@@ -94,7 +98,7 @@ struct mq_job {
 	int	tries;
 	int	pid;		/* process of the agent; 0: none */
 	unsigned char state;	/* enum mq_state */
-	unsigned char known;	/* the dump had the facts of the job */
+	unsigned char known;	/* the dump had the v line of the job */
 	unsigned char hidden;	/* a filter of pick.c hides the job */
 };
 
@@ -106,7 +110,8 @@ struct mq_msg {
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
-	unsigned char held, known;
+	unsigned char held, known;	/* known: size, age and sender need not
+					 * be read from the spool */
 	unsigned char over;	/* only its DSN is left */
 	unsigned char unread;	/* its control file could not be read */
 	unsigned char picked;	/* the message passes the filters of pick.c */
@@ -163,12 +168,13 @@ struct mq_queue {
 	unsigned unread;	/* messages with unread set */
 	double	bytes;		/* memory in use */
 	double	stored;		/* messages, by the scheduler's report */
-	/* each age is that of the oldest message, in seconds */
-	int	evicted;	/* messages that are only on disk */
-	int	evicted_age;	/* MQ_UNKNOWN: not known */
+	/* each age is that of the oldest message, in seconds, or MQ_UNKNOWN */
+	int	evicted;	/* messages that are only on disk; the scheduler
+				 * calls them forgotten */
+	int	evicted_age;
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* double bounces in postman/ */
-	int	aside_age;	/* MQ_UNKNOWN: not known */
+	int	aside_age;
 	int	router;		/* messages in the directories of
 				 * office_read_routers(); MQ_UNKNOWN */
 	int	router_age;
@@ -181,8 +187,9 @@ struct mq_queue {
 	struct mq_note *notes, **last_note;
 	double	totals[MQ_TOTALS];	/* totals[0] MQ_UNKNOWN: none */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
-	int	facts;		/* the scheduler sent facts */
-	int	looked;		/* mq_read_strays has run */
+	int	facts;		/* the dump had the part "Facts:", so the
+				 * scheduler is ours */
+	int	strays_read;	/* mq_read_strays has run */
 	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
 	/* the caller sets the next three before the dump is read */
@@ -192,7 +199,9 @@ struct mq_queue {
 	int	filtered;	/* a filter hides jobs or destinations */
 	int	picked;		/* pick.c has filtered the messages */
 	char	postoffice[MQ_PATH_MAX];	/* in the dump; "": none */
-	struct hash words, names, places;
+	struct hash words;	/* mq_word: texts */
+	struct hash messages;	/* mq_word: names of messages, with id */
+	struct hash dest_table;	/* mq_dest */
 	unsigned seed;
 };
 
@@ -210,8 +219,9 @@ void	mq_free(struct mq_queue *);
  * the memory.  0 or -1. */
 int	mq_grow_array(struct mq_queue *, void **v, unsigned n, unsigned *room,
 	    size_t size);
-/* The next three return NULL without memory, or if the queue has all the memory
- * that it may have.  mq_intern stores a text once. */
+/* Functions that return a pointer to a new element return NULL if there is no
+ * memory, or the queue has all the memory that it may have.  mq_intern stores a
+ * text once. */
 const char *mq_intern(struct mq_queue *, const char *);
 struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 	    const char *host);
@@ -228,8 +238,9 @@ void	mq_job_init(struct mq_job *);
  * same number. */
 int	mq_job_sort(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned qid);
-/* Adds the reason of the recipient at this offset: 0 or -1.  mq_why_sort
- * follows the last one, and then mq_why_find finds a reason, or "". */
+/* Adds the reason of the recipient at this offset: 0 or -1.  After the last one
+ * mq_why_sort is called; only then does mq_why_find find reasons.  It returns
+ * "" for none. */
 int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
@@ -344,10 +355,11 @@ const char *mq_next_try(int seconds);
 /* Prints the destination in so many columns, cut with a '+' at its end; NULL is
  * the sum of all. */
 void	mq_put_name(const struct mq_dest *, int columns);
-/* Returns the columns that a row has left beside others, and sets the lines of
- * the screen: from the environment, the terminal, or 80 and 24. */
+/* Returns the columns for the name in a row whose other columns take others,
+ * and sets *lines to the lines of the screen.  The size of the screen is that
+ * of the environment, of the terminal, or 80 and 24. */
 int	mq_name_width(int others, int *lines);
-/* Compares destinations by channel and host, for qsort. */
+/* Compares destinations by channel and host. */
 int	mq_by_name(const struct mq_dest *, const struct mq_dest *);
 /* Prints a reason as a line below the row, cut to so many columns. */
 void	mq_put_below(const char *reason, int columns);
@@ -357,15 +369,16 @@ void	mq_put_below(const char *reason, int columns);
 /* Counts the mail beside the queue, as far as we may; alone (no scheduler has
  * answered) also reads the holds.  0, or -1 without memory. */
 int	mq_read_around(struct mq_queue *, const char *po, int alone);
-/* Finds message files without a control file, or with an empty one, that are a
- * minute old or in the dump: 0, or -1 without memory. */
+/* Finds message files (in the dump, or at least a minute old) whose control
+ * file is missing or empty.  Those of the dump, and those with an empty one,
+ * become unread messages, the others notes.  0, or -1 without memory. */
 int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
-/* Prints, behind before, the number of messages in postman/; nothing if there
- * are none or there is a filter. */
-void	mq_put_aside(const struct mq_queue *, const char *before);
+/* Prints head and the number of messages in postman/; nothing if there are none
+ * or there is a filter. */
+void	mq_put_aside(const struct mq_queue *, const char *head);
 /* Prints the counts of -c for mail beside the queue. */
 void	mq_put_around_counts(const struct mq_queue *);
 
@@ -391,8 +404,8 @@ const char *mq_frozen_name(const char *);
 /* Returns N of N, deferred/N or DIR/N, DIR one of office_read_routers(); NULL:
  * the text is no such name. */
 const char *mq_router_num(const char *);
-/* Returns which of these directories, deferred or freezer has the file, good
- * until the next call; NULL: none has it. */
+/* Returns which has the file num: a directory of office_read_routers(),
+ * "deferred" or "freezer", valid until the next call; NULL: none has it. */
 const char *mq_router_dir(const char *po, const char *num);
 /* Makes the spool id of the message: 0, or -1 if it is not known. */
 int	mq_make_id(const char *name, const char *po, char *id, size_t size);
@@ -427,10 +440,9 @@ int	mq_read_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
  * returns. */
 int	mq_read_evicted(struct mq_queue *, const char *po,
 	    char why[MQ_WHY_MAX]);
-/* Reads sender, size and age of messages for which the dump has none. */
+/* Reads sender, size and age of messages for which the dump has none, and adds
+ * commands in the control file of a skipped message to its reason. */
 void	mq_read_missing(struct mq_queue *, const char *po);
-
-/* ---- listings (show.c, shape.c, json.c, dests.c, watch.c) */
 
 /* mq_view: options of a listing. */
 struct mq_view {
@@ -461,10 +473,13 @@ struct diags;	/* of lib/origin.h */
 int	mq_open_diags(struct diags *, const char *po, const char *name);
 void	mq_read_rcpts(struct mq_rcpts *, struct mq_queue *,
 	    const struct mq_msg *, const struct mq_view *);
-/* Returns the first of the n recipients of this job. */
+/* Returns the first recipient of this job, and sets *n to their number; with 0
+ * the pointer is not to be used. */
 struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_job *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
+
+/* ---- listings (show.c, shape.c, json.c, dests.c, watch.c) ---------- */
 
 /* Print lines about a message and a job.  mq_put_tries ends the line of a job
  * with its tries and the reason, and prints what the job waits for. */
@@ -476,6 +491,7 @@ void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 /* Returns 1 after printing that the listing is empty; 0 if it is not. */
 int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
+/* Prints the counts of -c; scheduler: 1 if a scheduler answered. */
 void	mq_show_counts(const struct mq_queue *, int scheduler);
 void	mq_put_totals(const struct mq_queue *);	/* prints the last line of a
 						 * list */
@@ -528,8 +544,10 @@ enum mq_word_kind {
 void	mq_pick_init(struct mq_pick *);
 /* Reads the word if it is a filter, such as "from=anna@a.example". */
 enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
-/* mq_pick_begin hides all jobs, mq_pick shows those that pass, and mq_pick_end
- * hides destinations without jobs.  0, or -1 after saying why. */
+/* mq_pick_begin hides all jobs, and mq_pick unhides those that pass: 0, or -1
+ * after saying why.  mq_pick_end counts the jobs of destinations and the
+ * evicted messages again, only those that passed, and hides destinations
+ * without jobs. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
 /* Returns 1 if "text/end", in lower case, matches one of the patterns. */

@@ -238,7 +238,8 @@ mq_find_file(const char *word, const char *po, const char *logfile,
 	if (many == 1 && !error)
 		return 0;
 	if (many > 1)
-		mq_complain("%s is the beginning of %u messages", word, many);
+		mq_complain("%u messages have names that begin with %s", many,
+		    word);
 	else if (error)
 		mq_complain("%s/transport: %s", po, strerror(error));
 	else

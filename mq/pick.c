@@ -191,7 +191,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 }
 
 /* Returns 1 if a message without jobs, which is over, on disk, or skipped,
- * passes the other filters. */
+ * passes the filters on jobs, as far as that can be said without a job. */
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -272,20 +272,23 @@ match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 
 	memset(&w, 0, sizeof(w));
 	mq_read_rcpts(&w.r, q, m, view);
-	if (w.r.why != NULL && !w.r.gone)
+	if (w.r.why != NULL && !w.r.gone) {
 		mq_complain("the recipients of %s cannot be seen: %s", m->name,
 		    w.r.why);
-	if (w.r.why != NULL || (p->msgid != NULL &&
-	    !is_same_msgid(w.r.msgid, p->msgid))) {
-		more = w.r.why != NULL && !w.r.gone;
 		mq_rcpts_free(&w.r);
-		return more ? UNREADABLE : NO_MATCH;
+		return UNREADABLE;
+	}
+	if (w.r.gone || (p->msgid != NULL &&
+	    !is_same_msgid(w.r.msgid, p->msgid))) {
+		mq_rcpts_free(&w.r);
+		return NO_MATCH;
 	}
 	for (i = 0; i < w.r.n; i++)
 		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
 	hide_unmatched_jobs(p, q, m, &w);
+	/* a state belongs to a job: recipients of other jobs do not count */
 	n = p->states != 0 && m->first != 0 ? w.jobs : w.hits;
-	more = w.r.more || n < w.r.n;
+	more = w.r.more || n < w.r.n;	/* recipients that do not pass */
 	mq_rcpts_free(&w.r);
 	if (n > 0 && more && p->careful) {
 		p->parts++;
@@ -306,9 +309,9 @@ mq_pick_begin(struct mq_queue *q)
 		q->jobs[i].hidden = 1;
 }
 
-/* Shows the jobs of a message that pass, and counts them. */
+/* Unhides the jobs of a message that pass, or all of them, and counts these. */
 static unsigned
-show_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+unhide_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     int all)
 {
 	unsigned i, n = 0;
@@ -338,19 +341,21 @@ static enum match
 match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
-	int part = p->to != NULL || p->dest != NULL || p->states != 0;
+	/* some recipients of a message may pass these filters, others not */
+	int only_some = p->to != NULL || p->dest != NULL || p->states != 0;
 
 	if (!message_passes(p, m))
 		return NO_MATCH;
 	if (m->first == 0 ? !bare_passes(p, m) :
-	    show_jobs(p, q, m, 0) == 0 && p->to == NULL)
+	    unhide_jobs(p, q, m, 0) == 0 && p->to == NULL)
 		return NO_MATCH;
 	if (m->over && p->to != NULL)
 		return NO_MATCH;	/* no recipient is left */
 	if (m->over && p->msgid == NULL)
 		return MATCH;
+	/* these need the control file */
 	if (p->msgid != NULL || p->to != NULL ||
-	    (p->dest != NULL && m->first == 0) || (part && p->careful))
+	    (p->dest != NULL && m->first == 0) || (only_some && p->careful))
 		return match_file(p, q, m, view);
 	return MATCH;
 }
@@ -372,7 +377,7 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 			continue;
 		}
 		if (p->whole && p->jobs == 0)
-			show_jobs(p, q, m, 1);
+			unhide_jobs(p, q, m, 1);
 		m->picked = 1;
 		p->found++;
 	}

@@ -11,7 +11,7 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	(lines of a letter and fields: those of our scheduler alone, dump.c)
+ *	(lines of a letter and fields: only our scheduler has them, see dump.c)
  *	End:
  *
  * A stream that ends earlier was cut.  A dump of ZMailer's scheduler has no
@@ -27,9 +27,9 @@
  * a state in unknown words is kept as it is.
  *
  * A field is bounded, a line is not: a host with many jobs has a long list,
- * which is read number by number.  The counts in the last line of the report
- * are compared with the dump, since a scheduler with -Q sends no jobs and would
- * seem to have none.
+ * which is read number by number.  The number of stored messages in the last
+ * line of the report is kept: a scheduler with -Q sends no jobs, and mailq.c
+ * would otherwise show an empty queue.
  */
 #include "mq.h"
 
@@ -78,23 +78,17 @@ fail(struct reader *r, const char *f, const char *arg)
 static int
 fail_cut(struct reader *r)
 {
-	struct text t;
-
-	if (r->why[0] != '\0')
-		return -1;
-	text_init(&t, r->why, MQ_WHY_MAX);
-	text_add(&t, "the scheduler's answer is cut short in line %lu",
-	    r->line);
-	if (r->in->why[0] != '\0')
-		text_add(&t, ": %s", r->in->why);
+	if (r->why[0] == '\0')
+		text_fmt(r->why, MQ_WHY_MAX, "the scheduler's answer is cut "
+		    "short in line %lu%s", r->line, mq_reason(r->in->why));
 	return -1;
 }
 
 static int
 fail_memory(struct reader *r)
 {
-	return fail(r, "the queue is too large to be held here%s",
-	    "; -Q shows a summary");
+	return fail(r, "the queue does not fit into mailq's memory%s",
+	    "; mailq -Q shows a summary");
 }
 
 static int
@@ -322,7 +316,7 @@ static int
 parse_state(struct reader *r, struct mq_job *j, char *s)
 {
 	static const char retry[] = "retry in ", run[] = "running now, pid=";
-	static const char more[] = " NextFeed";
+	static const char more[] = " NextFeed";	/* ZMailer: it goes next */
 	size_t i, n = strlen(s), k = sizeof(more) - 1;
 
 	if (strncmp(s, retry, sizeof(retry) - 1) == 0 &&
@@ -402,7 +396,7 @@ read_vertex(struct reader *r)
 	if (n < 0 || read_text(r, n == 0 ? "\t" : " ") < 0)
 		return -1;
 	if ((unsigned long)n > RCPT_MOST)
-		return fail(r, "so many recipients cannot be%s", "");
+		return fail(r, "too many recipients%s", "");
 	j->nrcpt = (unsigned)n;
 	j->low = UINT_MAX;
 	for (j->high = 0; n > 0; n--) {	/* the offsets of the recipients */
@@ -445,10 +439,12 @@ read_members(struct reader *r, const char *channel, const char *host)
 		if (j == NULL)
 			return fail(r, "there is no vertex \"%.20s\"",
 			    r->tok);
-		if (host == NULL ? j->dest != NULL :
-		    j->dest == NULL || j->dest->host[0] != '\0')
-			return fail(r, "vertex %.20s stands in two lines, or "
-			    "in none", r->tok);
+		if (host == NULL && j->dest != NULL)
+			return fail(r, "vertex %.20s has two channels", r->tok);
+		if (host != NULL &&
+		    (j->dest == NULL || j->dest->host[0] != '\0'))
+			return fail(r, "vertex %.20s has no channel, or two "
+			    "hosts", r->tok);
 		j->dest = host == NULL ? mq_dest_get(q, channel, "") :
 		    mq_dest_get(q, j->dest->channel, host);
 		if (j->dest == NULL)
@@ -460,8 +456,8 @@ read_members(struct reader *r, const char *channel, const char *host)
 	return 0;
 }
 
-/* Reads the lines of Channels or Hosts, up to and including the next heading.
- */
+/* Reads the lines of Channels, or with hosts those of Hosts, up to and
+ * including the next heading. */
 static enum end
 read_list(struct reader *r, int hosts, const char *next)
 {
@@ -568,11 +564,13 @@ read_report(struct reader *r)
 		if (r->report != NULL)
 			r->report(r->arg, r->tok);
 	}
-	p = end = strstr(r->tok, stored);
-	if (p != NULL)
-		r->q->stored = (double)num_of(p += sizeof(stored) - 1, &end);
-	if (end == p)
+	p = strstr(r->tok, stored);
+	if (p == NULL)
 		return fail(r, "it is not understood%s", "");
+	p += sizeof(stored) - 1;
+	r->q->stored = (double)num_of(p, &end);
+	if (end == p)
+		return fail_number(r);
 	if (is_at_end(r))
 		return END_STREAM;
 	return read_line(r, "Facts:") < 0 ? END_ERROR : END_HEADING;
@@ -636,7 +634,6 @@ keep_message(struct reader *r, char **f)
 {
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
-	const char *p;
 
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
 		return fail(r, "\"%.60s\" is no name of a message", f[1]);
@@ -651,15 +648,12 @@ keep_message(struct reader *r, char **f)
 	m->size = -1;
 	if (strcmp(f[3], "-1") != 0 && parse_count(f[3], 0, &m->size) < 0)
 		return fail(r, "\"%.60s\" is no size", f[3]);
-	m->held = m->over = 0;
-	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
-	    p++) {
-		if (*p != 'h' && *p != 'r')
-			return fail(r, "flags \"%.60s\" are not known",
-			    f[4]);
-		m->held |= *p == 'h';
-		m->over |= *p == 'r';
-	}
+	/* flags: h for held, r if only the DSN is left */
+	if (strcmp(f[4], "-") != 0 &&
+	    (f[4][0] == '\0' || f[4][strspn(f[4], "hr")] != '\0'))
+		return fail(r, "flags \"%.60s\" are not known", f[4]);
+	m->held = strchr(f[4], 'h') != NULL;
+	m->over = strchr(f[4], 'r') != NULL;
 	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_intern(q, f[5])) == NULL)
 		return fail_memory(r);
@@ -673,8 +667,8 @@ keep_job(struct reader *r, char **f)
 	int state;
 
 	if (j == NULL || j->known)
-		return fail(r, "vertex %.20s is there twice, or is not there",
-		    f[1]);
+		return fail(r, "there is no vertex %.20s, or its facts come "
+		    "twice", f[1]);
 	j->known = 1;
 	for (state = MQ_RETRY; state <= MQ_COMMAND &&
 	    strcmp(f[2], mq_state_name[state]) != 0; state++)
@@ -769,6 +763,7 @@ keep_dest(struct reader *r, char **f)
 		return keep_dest_facts(r, f, &k);
 	if (r->report == NULL)
 		return 0;
+	/* a line as for a thread, CHANNEL/HOST/N, so that -f finds it */
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "    %s/%s/d  window=%s/%s agents=%s good=%s bad=%s",
 	    f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
@@ -862,7 +857,7 @@ read_facts(struct reader *r)
 
 /* ---- all of it ------------------------------------------------------- */
 
-/* Reads the lines before the vertices. */
+/* Reads the lines before the vertices; MQ_READ_DONE: the vertices follow. */
 static enum mq_read
 read_greeting(struct reader *r)
 {
@@ -879,8 +874,8 @@ read_greeting(struct reader *r)
 	else if (strncmp(r->tok, two, sizeof(two) - 1) != 0)
 		fail(r, "\"%.60s\" is not what a scheduler says", r->tok);
 	else if (r->in->fifo)
-		strcpy(r->why, "the scheduler speaks protocol 2, which cannot "
-		    "be at a pipe");
+		strcpy(r->why, "the scheduler speaks protocol 2, which mailq "
+		    "can use by TCP only");
 	else
 		return MQ_READ_TWO;
 	return MQ_READ_ERROR;
@@ -888,7 +883,7 @@ read_greeting(struct reader *r)
 
 enum mq_read
 mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
-    void (*line)(void *, const char *), void *arg)
+    void (*report)(void *, const char *), void *arg)
 {
 	static struct reader r;		/* large for a stack */
 	enum mq_read greeting;
@@ -897,8 +892,8 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	memset(&r, 0, sizeof(r));
 	r.q = q;
 	r.in = in;
-	r.report = line;
-	r.brief = (line != NULL && !q->both) || q->only_dests;
+	r.report = report;
+	r.brief = (report != NULL && !q->both) || q->only_dests;
 	r.arg = arg;
 	r.line = 1;
 	r.ahead = -2;

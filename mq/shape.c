@@ -87,8 +87,8 @@ count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->reason = j->what;
 }
 
-/* Calls show with each destination, then with the sum: 0, or -1 without
- * memory. */
+/* Calls show with each destination, then with the sum, and prints the end of
+ * the listing: 0, or -1 without memory. */
 static int
 show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 {
@@ -124,6 +124,8 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 		show(&r);
 	show(&all);
 	free((void *)v);
+	mq_put_totals(q);
+	mq_put_around(q, 0);
 	return 0;
 }
 
@@ -187,14 +189,14 @@ put_shape_row(const struct row *r)
 		put_state(r);
 	putchar('\n');
 	if (r->dest == NULL && r->ageless > 0)
-		printf("the age of %lu is not known; they are in the total "
-		    "alone\n", r->ageless);
+		mq_print("%s of unknown age: in the total only\n",
+		    mq_plural((double)r->ageless, "message"));
 	if (r->dest != NULL && r->reason != NULL)
 		mq_put_below(r->reason, name_width + OTHERS);
 }
 
-/* Makes the mailbox a part of a host "-", as the mailbox is the destination
- * then, if the control file can be read. */
+/* At a host "-" each mailbox is a destination: the host becomes "- USER" for a
+ * job of one recipient, if the control file can be read. */
 static void
 split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 {
@@ -231,11 +233,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 	name_width = mq_name_width(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
-	if (show_rows(q, put_shape_row) < 0)
-		return -1;
-	mq_put_totals(q);
-	mq_put_around(q, 0);
-	return 0;
+	return show_rows(q, put_shape_row);
 }
 
 /* ---- the sizes -------------------------------------------------------- */
@@ -262,9 +260,5 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
 	if (mq_put_if_empty(q, view))
 		return 0;
-	if (show_rows(q, put_size_row) < 0)
-		return -1;
-	mq_put_totals(q);
-	mq_put_around(q, 0);
-	return 0;
+	return show_rows(q, put_size_row);
 }

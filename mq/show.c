@@ -7,40 +7,42 @@
  *			to bert@example.net
  *
  * A message, then each channel and host it goes to: the number of recipients
- * and tries, the last failure, and what the job waits for.  An unknown value is
- * left out, and never printed as 0.
+ * and tries, the last deferral, and what the job waits for.  An unknown value
+ * is left out, and never printed as 0.
  */
 #include "mq.h"
 #include "../lib/origin.h"
 
 /* ---- what a job waits for --------------------------------------------- */
 
-/* The words for a state with this member what; "" stands for any other text.
- * The first line that fits counts. */
+#define ANY	NULL
+
+/* The words for a state with this member what.  The first line that fits
+ * counts. */
 static const struct {
 	enum mq_state state;
-	const char *what;	/* NULL: nothing */
+	const char *what;	/* "": nothing; ANY: all texts */
 	const char *words;	/* %s: what */
 } waits[] = {
-	{ MQ_RETRY, "", "waits for its next try" },
-	{ MQ_HOST, "", "dead host" },
+	{ MQ_RETRY, ANY, "waits for its next try" },
+	{ MQ_HOST, ANY, "dead host" },
 	{ MQ_LIMIT, "forkrate", "waits, forkrate is reached: many agents are "
 	    "being started" },
 	{ MQ_LIMIT, "rate", "waits, the rate is reached" },
 	{ MQ_LIMIT, "mailbox", "waits, another agent is at its mailbox" },
 	{ MQ_LIMIT, "disk", "waits, its control file cannot be written now" },
-	{ MQ_LIMIT, NULL, "waits for a slot" },
-	{ MQ_LIMIT, "", "waits for a slot, %s is reached" },
-	{ MQ_NEXT, NULL, "its turn comes at once" },
-	{ MQ_AGENT, "", "no agent can be started: %s" },
-	{ MQ_HELD, NULL, "held" },
+	{ MQ_LIMIT, "", "waits for a slot" },
+	{ MQ_LIMIT, ANY, "waits for a slot, %s is reached" },
+	{ MQ_NEXT, "", "its turn comes at once" },
+	{ MQ_AGENT, ANY, "no agent can be started: %s" },
+	{ MQ_HELD, "", "held" },
 	{ MQ_HELD, "message", "held" },
-	{ MQ_HELD, "", "held by %s" },
-	{ MQ_QUEUEONLY, "", "queueonly, waits for ETRN or flush" },
-	{ MQ_FROZEN, NULL, "frozen, the scheduler was started with -F" },
-	{ MQ_FROZEN, "", "frozen, the scheduler was started with %s" },
-	{ MQ_COMMAND, "", "no clause has a command for it" },
-	{ MQ_EVICTED, "", "evicted, waits on disk" }
+	{ MQ_HELD, ANY, "held by %s" },
+	{ MQ_QUEUEONLY, ANY, "queueonly, waits for ETRN or flush" },
+	{ MQ_FROZEN, "", "frozen, the scheduler was started with -F" },
+	{ MQ_FROZEN, ANY, "frozen, the scheduler was started with %s" },
+	{ MQ_COMMAND, ANY, "no clause has a command for it" },
+	{ MQ_EVICTED, ANY, "evicted, waits on disk" }
 };
 
 /* Prints the state in words.  Returns 1; or 0 if nothing was printed, as there
@@ -60,8 +62,7 @@ put_state(const struct mq_job *j)
 	}
 	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		if (waits[i].state == (enum mq_state)j->state &&
-		    (waits[i].what == NULL ? *what == '\0' :
-		    *waits[i].what == '\0' || strcmp(waits[i].what, what) == 0))
+		    (waits[i].what == ANY || strcmp(waits[i].what, what) == 0))
 			break;
 	mq_print(i < sizeof(waits) / sizeof(*waits) ? waits[i].words : "%s",
 	    what);
@@ -111,7 +112,7 @@ mq_put_message(const struct mq_msg *m)
 	else if (m->over)
 		puts("\tall recipients are done, a DSN is to be sent");
 	else if (m->first == 0)
-		puts("\tnobody is left to have it");
+		puts("\tno recipient is left");
 }
 
 /* Returns the seconds since the last attempt of the only job of a message, by
@@ -128,9 +129,11 @@ age_of_attempt(const struct mq_msg *m, const struct mq_job *j, const char *po)
 	    text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0 ||
 	    lstat(path, &control) < 0 ||
 	    text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
-	    lstat(path, &message) < 0 || control.st_mtime <= message.st_ctime)
+	    lstat(path, &message) < 0)
 		return -1;
-	return file_age((long)control.st_mtime);
+	/* a control file as old as the message: no agent has written to it */
+	return control.st_mtime <= message.st_ctime ? -1 :
+	    file_age((long)control.st_mtime);
 }
 
 void
@@ -144,7 +147,7 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 		mq_print(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
 	else if (j->tries == 0 && strcmp(j->dest->channel, "dsn") != 0 &&
 	    (ago = age_of_attempt(m, j, po)) >= 0)
-		mq_print(", tried before, at the latest %s ago", mq_span(ago));
+		mq_print(", tried before, at least %s ago", mq_span(ago));
 	else if (j->tries == 0)
 		mq_print(q->uptime != MQ_UNKNOWN && m->age > q->uptime ?
 		    ", not tried since the scheduler started" :
@@ -240,20 +243,20 @@ mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
 	mq_sum_up(q, &sum);
 	if (sum.msgs > 0)
 		return 0;
-	if (!q->filtered) {
-		fputs(q->evicted > 0 ? "no message is in memory" :
-		    q->router > 0 || q->deferred > 0 ||
-		    mq_note_count(q, MQ_FREEZER) > 0 ?
-		    "no message is in the queue" :
-		    "the queue is empty", stdout);
-		put_not_listed(q);
-		putchar('\n');
-		mq_put_around(q, 0);
-		return 1;
-	}
-	mq_print("nothing in the queue matches %s", view->filter);
+	if (q->filtered)
+		mq_print("nothing in the queue matches %s", view->filter);
+	else if (q->evicted > 0)
+		mq_print("no message is in memory");
+	else if (q->router > 0 || q->deferred > 0 ||
+	    mq_note_count(q, MQ_FREEZER) > 0)
+		mq_print("no message is in the queue");
+	else
+		mq_print("the queue is empty");
 	put_unread(q);
+	if (!q->filtered)
+		put_not_listed(q);
 	putchar('\n');
+	mq_put_around(q, 0);
 	return 1;
 }
 
@@ -300,11 +303,11 @@ void
 mq_show_counts(const struct mq_queue *q, int scheduler)
 {
 	struct mq_sum sum;
-	int oldest;
+	int oldest, evicted = q->filtered ? 0 : q->evicted;
 
+	/* 0: there is no message; MQ_UNKNOWN: no age is known */
 	mq_sum_up(q, &sum);
-	oldest = sum.msgs == 0 && (q->filtered || q->evicted == 0) ? 0 :
-	    sum.oldest;
+	oldest = sum.msgs == 0 && evicted == 0 ? 0 : sum.oldest;
 	if (!q->filtered && q->evicted_age > oldest)
 		oldest = q->evicted_age;
 	printf("scheduler %d\n", scheduler);

@@ -88,6 +88,8 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
+		/* the sender stands before the first recipient, commands, which
+		 * count for a skipped message only, behind it */
 		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
@@ -186,7 +188,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
 		return 0;	/* it was delivered, or is no file */
-	if (letter == 0) {	/* a T line: it only names a host */
+	if (letter == 0) {	/* no e, r or s line: an ETRN request (T) */
 		ctl_close(&c);
 		return 0;
 	}

@@ -2,13 +2,13 @@
  * story.c - mailq show: prints all that is known of a message.
  *
  *	107-1  <anna@a.example>  287 bytes  23s old
- *		id S107AbmKVCyz
+ *		id S107AbmKVCyz, file PO/queue/107-1
  *	header
  *		Subject: lunch
  *	recipients
  *		bert@b.example  smtp/b.example, 2 tries: connection refused
  *			next 14:05 (in 5m), expires in 2d20h
- *		carl@c.example  smtp/c.example, delivered
+ *		carl@c.example  smtp/c.example, done
  *	log
  *		20261122131433 info load msg=107-1 ...
  *
@@ -22,8 +22,8 @@
  * "set-aside" ("park" in the log of 0.1).  The log is read twice, to take no
  * memory.
  *
- * name.c has the names of a message.  By its spool id, no line of another
- * message of the same name is shown.
+ * A message has several names (name.c).  If its spool id is known, lines of the
+ * log with another id are left out.
  */
 #include "mq.h"
 #include "../lib/deferred.h"
@@ -31,7 +31,9 @@
 
 /* ---- agents ------------------------------------------------------------ */
 
-/* Lines of threads in the report; they have P={PIDS} HA={} FA={} OF={}. */
+/* Lines of threads in the report.  P={} HA={} FA={} OF={} have a value for each
+ * agent: its process id, seconds since its last line, seconds since it was last
+ * given a job, and its jobs. */
 static struct line {
 	struct line *next;
 	char	s[1];
@@ -187,7 +189,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	error = diag_error(&n);
 	ctl_close(&n.c);
 	if (bad)
-		puts("\tthere is no memory for what failed");
+		puts("\tthere is no memory to show why recipients failed");
 	errno = error;
 	return error != 0 ? -1 : 0;
 }
@@ -415,8 +417,8 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	else if (mq_is_id(name) && (many = find_id(logfile, name, id, old)) > 0)
 		base = name_base(old);
 	if (many > 1) {
-		mq_complain("%s is the beginning of %u messages in %s", name,
-		    many, logfile);
+		mq_complain("%u messages in %s have names that begin with %s",
+		    many, logfile, name);
 		return X_UNAVAILABLE;
 	}
 	if (m != NULL)
@@ -502,7 +504,8 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 		}
 	}
 	if (many > 1) {
-		mq_complain("%s is the beginning of %u messages", name, many);
+		mq_complain("%u messages have names that begin with %s", many,
+		    name);
 		return X_UNAVAILABLE;
 	}
 	return show_message(q, many == 1 ? mq_msg_get(q, found, 0) : NULL,

@@ -5,9 +5,8 @@
  *	1 message waits in deferred, 5m old
  *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
  *
- * The scheduler sends the number of these messages.  Their names and reasons
- * are in the directory, for users who may read it; see lib/deferred.c for its
- * files.
+ * The scheduler does not know these messages.  They and their reasons are in
+ * the directory, for users who may read it; see lib/deferred.c for its files.
  *
  *	mailq release 105761
  *	mailq release 'deferred/10*'
@@ -15,7 +14,7 @@
  *
  * A release needs no scheduler: it removes the file with the reason, and the
  * next run of submit -q tries the message.  A word that matches none of these
- * messages goes to the scheduler.
+ * messages goes to the scheduler, and so does "all".
  */
 #include "mq.h"
 #include "../lib/deferred.h"

@@ -21,7 +21,7 @@
 
 #define SLOW		10	/* seconds that an answer may take */
 #define OTHERS	38		/* columns of a row behind the name */
-#define AROUND	8		/* lines of a screen that are no rows, about */
+#define OTHER_LINES	8	/* lines of a screen that are no rows, about */
 
 struct row {
 	const struct mq_dest *dest;
@@ -193,8 +193,8 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 
 	if (v == NULL)
 		return -1;
-	if (lines > AROUND + 3)
-		most = (unsigned)(lines - AROUND);
+	if (lines > OTHER_LINES + 3)
+		most = (unsigned)(lines - OTHER_LINES);
 	tm = localtime(&wall);
 	if (tm != NULL)
 		strftime(at, sizeof(at), "%H:%M:%S", tm);

@@ -34,7 +34,7 @@ mq_put(FILE *f, const char *s)
 		mq_put_byte(f, (unsigned char)*s);
 }
 
-/* Prints the format, which has only %s and numbers of these types. */
+/* Prints the format, which has only %s, without a width, %d, %u, %lu and %f. */
 static void
 print(FILE *to, const char *f, va_list ap)
 {
@@ -83,13 +83,19 @@ mq_complain(const char *f, ...)
 	putc('\n', stderr);
 }
 
+/* Carriage returns that follow each other are one blank, or nothing at the end
+ * of the reason. */
 int
 mq_next_reason_byte(const char **s)
 {
 	int c = (unsigned char)**s;
 
-	*s += c == '\r' ? strspn(*s, "\r") : c != '\0';
-	return c != '\r' ? c : **s == '\0' ? 0 : ' ';
+	if (c == '\r') {
+		*s += strspn(*s, "\r");
+		return **s == '\0' ? 0 : ' ';
+	}
+	*s += c != '\0';
+	return c;
 }
 
 const char *

@@ -302,7 +302,7 @@ for i in '' -c -j -s; do
 	    "$rc $(out)" '69 '
 done
 like 'a scheduler that hides its messages: the error names -Q' \
-    "$(cat "$tmp/err")" 'option -Q'
+    "$(cat "$tmp/err")" 'started with -Q'
 ask "$tmp/d" -Q
 is '-Q shows the report of a scheduler that hides its messages' "$rc" 0
 # Some 900 agents of one host.
@@ -885,7 +885,7 @@ is '-v lists the spool' \
 	smtp/example.org  1 recipient
 		to carl@example.org
 14-1  <sender>  13 bytes  SPAN old
-	nobody is left to have it
+	no recipient is left
 3 messages, 4 recipients, 3 destinations'
 mailq -c
 is '-c counts the spool' "$rc $(sed -n '1,5p' "$tmp/out" | tr '\n' ' ')" \

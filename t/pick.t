@@ -256,7 +256,7 @@ like 'the oldest message can be an evicted one' "$(cat "$tmp/out")" \
 mailq delete 303-1
 mailq show 30
 is 'show counts evicted mail that a beginning names' "$rc $(err)" \
-    '69 mailq: 30 is the beginning of 2 messages'
+    '69 mailq: 2 messages have names that begin with 30'
 mailq hold 'no/\[such\]'
 mailq -c older=0
 is 'a filter that reads the spool counts a hold once' \

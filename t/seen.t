@@ -97,9 +97,9 @@ start
 wait_log 'loaded msgs='
 list=$("$M" | sed -n '/^1[01]/{N;s/\n/ /;p;}')
 like 'a job that was tried before a restart is not "not tried yet"' "$list" \
-    '^109-1 .*, tried before, at the latest [0-9]+s ago$'
+    '^109-1 .*, tried before, at least [0-9]+s ago$'
 like 'show says so, too' "$("$M" show 109-1 2>/dev/null)" \
-    'd.example, tried before, at the latest [0-9]+s ago'
+    'd.example, tried before, at least [0-9]+s ago'
 like 'of several jobs it is not known which was tried' "$list" \
     '^102-1 .*, not tried since the scheduler started$'
 like 'queueonly mail is no tried mail' "$list" \

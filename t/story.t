@@ -84,7 +84,7 @@ like 'a spool id that no message has is an error' "$rc $(err)" \
     '^69 mailq: S10101zzz is not in the queue, and '
 show 101
 is 'the beginning of two names is refused' "$rc $(err)" \
-    '69 mailq: 101 is the beginning of 2 messages'
+    '69 mailq: 2 messages have names that begin with 101'
 show 10102-1 10101-1
 is 'two messages are shown' \
     "$rc $(printf '%s\n' "$said" | sed -n 's/^\(101[^ ]*\) .*/\1/p' |

@@ -158,7 +158,7 @@ is 'a dry run takes a beginning of the id' \
     "$("$M" -n delete "${id%??}" | sed -n '1s/ .*//p')" 20202-1
 "$M" delete S20 >"$tmp/out" 2>&1
 is 'a beginning of two ids is refused' "$? $(cat "$tmp/out")" \
-    '69 mailq: S20 is the beginning of 2 messages'
+    '69 mailq: 2 messages have names that begin with S20'
 "$M" delete S9 >"$tmp/out" 2>&1
 is 'an id that no message has is refused' "$? $(cat "$tmp/out")" \
     '69 mailq: no message in the queue has the name S9, or one that begins so'

@@ -242,7 +242,7 @@ rm "$po/queue/402-1" && mkdir "$po/queue/402-1"
 : >"$tmp/done"
 wait_log 'complete msg=402-1' 20
 is 'a message that is over and cannot be removed is listed' \
-    "$("$top/mailq" | sed -n '2,3p')" '	nobody is left to have it
+    "$("$top/mailq" | sed -n '2,3p')" '	no recipient is left
 1 message, 0 recipients, 0 destinations'
 is 'bounce speaks of no DSN that such a message does not have' \
     "$("$top/mailq" bounce 402-1 2>&1)" \
