@@ -9,8 +9,8 @@
  *
  * This module finds new control files, moves them and their message files to
  * their directories, and removes both in the end; ctlfile.c reads them.  It
- * removes messages that are done and files of T lines only; it keeps all
- * others, and submit -q looks for what is left behind (sub/tidy.c).  For
+ * removes messages that are done, and files that have nothing but T lines.  All
+ * others stay, and submit -q looks for what is left behind (sub/tidy.c).  For
  * example, with -H 1, the router makes transport/123-45 and says "NEW 123-45";
  * queue/123-45 becomes queue/T/123-45, transport/123-45 becomes
  * transport/T/123-45, the message is loaded, and when the mail is delivered
@@ -28,12 +28,12 @@
  * by step between other work, in the order of the directory.  No list of names
  * is kept, so the number of files does not matter.
  *
- * Forgotten files.  The table of evicted messages is bounded, so a file may be
- * forgotten.  Its directory is then read again when the first of its forgotten
- * files is due.  Other readings before that find the forgotten files, too, and
- * must tell them from new mail: a file whose message file is older than the
- * last complete reading was forgotten, and is skipped.  Both times come from
- * the clock of the disk.
+ * Files without a stub.  PARAMevicted bounds the stubs, so a forgotten message
+ * may have none.  Its directory is then read again when the first file without
+ * a stub is due.  Other readings before that find these files, too, and must
+ * tell them from new mail: a file whose message file is older than the last
+ * complete reading is no new mail, and is left alone.  Both times come from the
+ * clock of the disk.
  *
  * Hashing.  The number n at the beginning of a name gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
@@ -139,7 +139,7 @@ dir_problem(const char *path, int never, struct stat *st)
 	}
 	if (never != ANY_MODE && access(path, R_OK | W_OK | X_OK) < 0)
 		return errno == EROFS ? strerror(errno) :
-		    "we may not write there; run as its owner or chown it";
+		    "the scheduler may not write; chown it or run as its owner";
 	return NULL;
 }
 
@@ -156,7 +156,8 @@ set_mode(const char *path, int mode)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd < 0)
 		return -1;
-	errno = EAGAIN;		/* if path is another directory by now */
+	errno = EEXIST;		/* the error if another directory has taken the
+				 * path meanwhile */
 	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    !is_same_file(&st, &seen) || st.st_uid != geteuid() ||
 	    fchmod(fd, (mode_t)mode) < 0;
@@ -189,9 +190,9 @@ make_dir(const char *path, int mode)
 }
 
 /* Makes or checks the post office itself: 0, or the exit code.  A user who may
- * write there can replace our directories and files, and with the sticky bit
- * make those that do not exist yet.  A group may write there: only the
- * administrator knows its members, and it may be the owner's own. */
+ * write there can replace our directories and files; even if the sticky bit is
+ * set, the user can make those that do not exist yet.  A group may write there:
+ * only the administrator knows its members, and it may be the owner's own. */
 static int
 check_office(void)
 {
@@ -202,18 +203,19 @@ check_office(void)
 	if (code != 0)
 		return code;
 	if (stat(po, &st) < 0)
-		return log_refusal(X_CANTCREAT, po, "", strerror(errno));
+		return log_refusal(X_CANTCREAT, po, "cannot be checked: ",
+		    strerror(errno));
 	if (st.st_mode & S_IWOTH)
 		return log_refusal(X_NOPERM, po, "",
 		    "anybody may write there; chmod o-w it");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		log_warn("spool dir=%s its owner, uid %ld, may replace what "
-		    "is in it; chown %ld it unless he is trusted as we are",
-		    po, (long)st.st_uid, (long)geteuid());
+		log_warn("spool dir=%s its owner, uid %ld, may replace what is "
+		    "in it; chown %ld it unless that user is trusted like the "
+		    "scheduler", po, (long)st.st_uid, (long)geteuid());
 	if (st.st_mode & S_IWGRP)
 		log_warn("spool dir=%s its group, gid %ld, may replace what "
-		    "is in it; chmod g-w it unless all its members are "
-		    "trusted as we are", po, (long)st.st_gid);
+		    "is in it; chmod g-w it unless all members are trusted "
+		    "like the scheduler", po, (long)st.st_gid);
 	return 0;
 }
 
@@ -225,48 +227,52 @@ enter_transport(const char *path, const struct stat *st)
 
 	if (chdir(path) < 0 || stat(".", &here) < 0)
 		return -1;
-	errno = EAGAIN;
+	errno = ENOENT;		/* the error if the checked directory has left
+				 * the path meanwhile */
 	return is_same_file(&here, st) ? 0 : -1;
 }
 
 int
-spool_setup(int look)
+spool_setup(int check_only)
 {
 	char path[PATH_MAX_];
 	struct stat st;
 	const char *why;
-	int i, failed, code, open_to_all = 0;
+	int i, place_code, code, open_to_all = 0;
 
-	if (look && (lstat(opt.postoffice, &st) < 0 ||
+	if (check_only && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
 	if (strlen(opt.postoffice) > OFFICE_MOST)
 		return log_refusal(X_CONFIG, opt.postoffice, "",
 		    "the name is too long");
 	code = check_office();
-	if (code != 0 && !look)
+	if (code != 0 && !check_only)
 		return code;
+	/* all problems are logged, unless a directory cannot be made */
 	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
 		text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
 		    places[i].name);
-		if (look && lstat(path, &st) < 0)
+		if (check_only && lstat(path, &st) < 0)
 			continue;
-		failed = make_dir(path, places[i].mode);
-		why = failed ? NULL : dir_problem(path, places[i].never, &st);
+		place_code = make_dir(path, places[i].mode);
+		why = place_code != 0 ? NULL :
+		    dir_problem(path, places[i].never, &st);
 		if (why != NULL)
-			failed = log_refusal(X_NOPERM, path, "", why);
-		if (failed)
-			code = failed;
+			place_code = log_refusal(X_NOPERM, path, "", why);
+		if (place_code != 0)
+			code = place_code;
 		else if (places[i].never == ANY_MODE && st.st_mode & S_IWOTH)
 			open_to_all = 1;
 	}
-	if (open_to_all)	/* with look (-n) only errors are shown */
-		(look ? log_err : log_info)("spool dir=%s any local user can "
-		    "see names in and fill public and router; make install "
-		    "with SUBMITGROUP makes submit set-group-id and keeps "
-		    "others out", opt.postoffice);
-	if (code == 0 && !look && enter_transport(path, &st) < 0)
-		code = log_refusal(X_NOPERM, path, "", strerror(errno));
+	if (open_to_all)	/* -n shows only errors */
+		(check_only ? log_err : log_info)("spool dir=%s any local user "
+		    "can list and fill public/ and router/; make install with "
+		    "SUBMITGROUP makes submit set-group-id and keeps others "
+		    "out", opt.postoffice);
+	if (code == 0 && !check_only && enter_transport(path, &st) < 0)
+		code = log_refusal(X_NOPERM, path, "cannot be entered: ",
+		    strerror(errno));
 	return code;
 }
 
@@ -366,8 +372,8 @@ static struct dir {
 	double	began;		/* mono; when the last reading began */
 	double	rest;		/* mono; no reading begins earlier; 0: no
 				 * reading has ended or failed yet */
-	double	reread;		/* mono; when forgotten files are due; NEVER:
-				 * there are none */
+	double	reread;		/* mono; when files without a stub are due;
+				 * NEVER: there are none */
 	long	complete;	/* by the clock of the disk; the last complete
 				 * reading has met each message whose message
 				 * file changed its status before this time */
@@ -382,7 +388,7 @@ static struct {
 	/* the directory that is being read */
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
-	int	forgotten_due;	/* 1: forgotten files may be loaded */
+	int	stubless_due;	/* 1: files without a stub may be loaded */
 	long	complete;	/* complete of dirs after this reading */
 	long	entries;	/* entries read so far */
 } scan;
@@ -405,8 +411,8 @@ add_dir(int i)
 		scan.n = i + 1;
 }
 
-/* Notes whether the directory has changed.  Returns the time of its last change
- * of any kind. */
+/* Notes whether the directory has changed.  Returns its ctime, or 0 if that is
+ * not known. */
 static long
 note_dir_times(int i)
 {
@@ -508,10 +514,10 @@ open_dir(void)
 			continue;
 		scan.at = i;
 		scan.entries = 0;
-		scan.forgotten_due = d->reread <= now.mono;
-		/* Taken before the reading, which may miss later changes.  When
-		 * stamps have settled, it includes the second of the last
-		 * change. */
+		scan.stubless_due = d->reread <= now.mono;
+		/* complete is taken before the reading, which may miss later
+		 * changes.  When stamps have settled, the second of the last
+		 * change is complete, too. */
 		scan.complete = note_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
@@ -521,7 +527,7 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
-		if (scan.forgotten_due)
+		if (scan.stubless_due)
 			d->reread = NEVER;
 		return 1;
 	}
@@ -539,6 +545,7 @@ use_entry(const char *entry, char *name)
 		strcat(strcpy(name, office_dir(scan.at)), entry);
 		return 1;
 	}
+	/* only transport/ and its 26 directories have hash directories */
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
 		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
@@ -578,7 +585,7 @@ spool_prep(fd_set *in, int *max)
 	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
-/* ---- forgotten files -------------------------------------------------- */
+/* ---- files without a stub --------------------------------------------- */
 
 /* Returns, after lstat has failed, 0 if there is no such file, or -1 if that is
  * not known now. */
@@ -603,7 +610,7 @@ is_file(const char *name)
 	return 0;
 }
 
-/* A directory has one time for all its forgotten files: the earliest. */
+/* A directory has one time for all its files without a stub: the earliest. */
 void
 spool_reread_at(const char *name, double when)
 {
@@ -619,18 +626,19 @@ spool_was_scanned(const char *name, long changed)
 	return changed < dirs[dir_index(name)].complete;
 }
 
-/* When a directory is read for its forgotten files, all of these are due. */
+/* When a directory is read for its files without a stub, all of them are
+ * due. */
 int
-spool_can_load(const char *name, int look)
+spool_can_load(const char *name, int check_type)
 {
 	int i = dir_index(name);
 	struct stat st;
 
-	if (dirs[i].reread < NEVER && !(scan.at == i && scan.forgotten_due) &&
+	if (dirs[i].reread < NEVER && !(scan.at == i && scan.stubless_due) &&
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_scanned(name, st.st_ctime))
 		return 0;
-	return !look || is_file(name);
+	return !check_type || is_file(name);
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -690,7 +698,7 @@ find_message(const char *name, struct stat *st)
 	char from[PATH_MAX_];
 	int level;
 
-	strcpy(from, home);
+	strcpy(from, home);	/* then the place at each level */
 	for (level = 0; level <= OFFICE_LEVELS; level++) {
 		if (lstat(from, st) < 0) {
 			if (confirm_absent(from) < 0)
@@ -810,7 +818,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 void
 spool_log_verbose(const char *name, const char *line)
 {
-	char path[PATH_MAX_];
+	char path[PATH_MAX_], text[PATH_MAX_];
 	struct stat st, ctl;
 	int fd;
 
@@ -822,8 +830,8 @@ spool_log_verbose(const char *name, const char *line)
 	fd = fd_plain(path, O_WRONLY | O_APPEND, &st);
 	if (fd < 0)
 		return;
-	text_fmt(path, sizeof(path), "msg=%s %s\n", ctl_log_name(name), line);
+	text_fmt(text, sizeof(text), "msg=%s %s\n", ctl_log_name(name), line);
 	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid)
-		fd_write(fd, path, strlen(path));
+		fd_write(fd, text, strlen(text));
 	close(fd);
 }

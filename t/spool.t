@@ -46,7 +46,7 @@ is 'the rights of public/ and router/ are logged in one line' \
 sched_stop
 like '-n shows the rights of public/ and router/' \
     "$("$SCHEDULER" -n -P "$po" -f "$tmp/cf" 2>&1)" \
-    'any local user can see names in and fill public and router.*SUBMITGROUP'
+    'any local user can list and fill public/ and router/.*SUBMITGROUP'
 chmod 3730 "$po/public"
 chmod 1730 "$po/router"
 before=$(mode "$po/public")$(mode "$po/router")
