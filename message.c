@@ -27,7 +27,7 @@
  *
  * Costs: O(recipients) to drop the finished ones; O(log recipients) to find
  * one; O(length) for a reason, by a hash; else O(1).  Of the states of a
- * vertex, this module sets NEW.
+ * vertex, this module sets NEW and DONE.
  */
 #include "scheduler.h"
 
@@ -201,16 +201,17 @@ msg_split_vertex(struct vertex *v, unsigned most)
 	return rest;
 }
 
-/* Adds more to the number of recipients of the vertex, and to those of the
- * message and of core unless the vertex is of the channel dsn. */
+/* Adds n, which may be negative, to the recipients that the vertex has left,
+ * and to those of the message and of core unless the vertex is of the channel
+ * dsn. */
 static void
-count_rcpts(struct vertex *v, int more)
+count_rcpts(struct vertex *v, int n)
 {
-	v->left += more;
-	if (more == 0 || th_is_dsn(v->thread))
+	v->left += n;
+	if (n == 0 || th_is_dsn(v->thread))
 		return;
-	v->msg->rcpts += more;
-	q.rcpts += more;
+	v->msg->rcpts += n;
+	q.rcpts += n;
 	if (q.rcpts > q.peak_rcpts)
 		q.peak_rcpts = q.rcpts;
 }
@@ -340,11 +341,10 @@ msg_id(const struct message *m)
 static void
 add_address(struct text *t, const char *key, const char *address)
 {
-	size_t n;
+	size_t n = strlen(address);
 
-	if (*address == '\0')
+	if (n == 0)
 		return;
-	n = strlen(address);
 	text_put(t, key, strlen(key));
 	t->clean = 2;
 	text_put(t, address, n < ADDRESS_MOST ? n : ADDRESS_MOST);
@@ -426,9 +426,9 @@ utc_stamp(void)
 }
 
 /* Writes a line of -l: spool id, seconds from the arrival until transport/,
- * seconds in transport/, state, channel/host, and the time. */
+ * seconds in transport/, status, channel/host, and the time. */
 static void
-write_statistic(const struct vertex *v, const char *state)
+write_statistic(const struct vertex *v, const char *status)
 {
 	const struct message *m = v->msg;
 	char id[80], line[WORD_MAX_ * 2 + 200];
@@ -439,7 +439,7 @@ write_statistic(const struct vertex *v, const char *state)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
-	    NOW - m->queued, state);
+	    NOW - m->queued, status);
 	t.clean = 1;
 	text_add(&t, "%s/%s %s", v->thread->ring->chan->name, v->thread->host,
 	    utc_stamp());
@@ -475,6 +475,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	const struct thread *t = v->thread;
 	const char *relay = v->state == V_FED && v->ta != NULL ? v->ta->relay :
 	    "";
+	/* the present run is a try, but an expiry is none */
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
 	if (message == NULL) {
@@ -502,16 +503,18 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 
 static void
 log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
-    const char *next, const char *relay, const char *why)
+    const char *next, const char *relay)
 {
 	const struct thread *t = v->thread;
+	const char *status = v->dated ? "retryat" : "deferred";
 
+	if (v->host & HOST_ALL)
+		status = "deferall";
 	log_info("deferred msg=%-s rcpt=%lu channel=%s host=%s status=%s "
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
 	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
-	    t->host, v->host & HOST_ALL ? "deferall" : v->dated ? "retryat" :
-	    "deferred", msg_age(v->msg), (unsigned)v->tries,
-	    v->left, next, rcpt_fields(v, r->off, relay), why);
+	    t->host, status, msg_age(v->msg), (unsigned)v->tries, v->left, next,
+	    rcpt_fields(v, r->off, relay), r->why != NULL ? r->why : "");
 }
 
 void
@@ -527,14 +530,13 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
 	    (v->state == V_READY && !v->thread->triggered)))
 		strcpy(next, "queueonly");	/* no time is known */
-	else
+	else	/* a wakeup is up to a second after the retryat */
 		text_fmt(next, sizeof(next), "%ld", wakeup - NOW -
 		    (v->state == V_WAIT && v->dated));
 	for (r = v->r; r < end && n < LINES_MOST; r++)
 		if (r->state == RC_PENDING) {
 			n++;
-			log_deferred_rcpt(v, r, next, relay,
-			    r->why == NULL ? "" : r->why);
+			log_deferred_rcpt(v, r, next, relay);
 		}
 	if (n == v->left)
 		return;

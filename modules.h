@@ -208,9 +208,9 @@ void	list_remove(struct list *, struct vertex *);
 void	order_sort_thread(struct thread *);
 /* Puts a vertex of the thread that has become READY on its list. */
 void	order_enqueue(struct thread *, struct vertex *);
-/* Takes a READY vertex off its list; chosen is 1 if an agent gets the
+/* Takes a READY vertex off its list; is_fed is 1 if an agent gets the
  * vertex. */
-void	order_dequeue(struct vertex *, int chosen);
+void	order_dequeue(struct vertex *, int is_fed);
 /* Sets whether the thread may take agents. */
 void	order_set_open(struct thread *, int open);
 /* Returns the vertex of the ring that goes next, which stays on its list, or
@@ -232,8 +232,8 @@ int	order_is_blocked(const struct vertex *);
  * nfree agents are free.  Returns a vertex of the job, for whose thread the
  * caller calls th_update, or NULL. */
 struct vertex *order_unblock_job(struct ring *, long nfree);
-/* Adds 1 or -1 to the number of agents that work for the message. */
-void	order_count_agents(struct message *, int more);
+/* Adds n to the number of agents that work for the message. */
+void	order_count_agents(struct message *, int n);
 /* Frees the jobs of the message, and puts the vertices that they offer back on
  * the lists of their threads. */
 void	order_free_jobs(struct message *);

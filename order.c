@@ -8,8 +8,9 @@
  *	preempt		Messages take turns in the order in which they were
  *			loaded (at a start, the order of the directory) or
  *			became due again; but a small message may go before a
- *			large one.  The rules are those of the seed (Postfix,
- *			"Preemptive scheduling"), and most of this file.
+ *			large one.  The rules are those of Postfix
+ *			(SCHEDULER_README, "Preemptive scheduling"), and most of
+ *			this file.
  *
  * Preemption.  In this file a job is a message within a ring; for an agent it
  * is one vertex.  Jobs stand in a line.  The current job is the first with a
@@ -38,16 +39,17 @@
  * pays is the parent.  When a child is done, slots that it did not use go back
  * to its parent, and its own children become children of that parent.
  *
- * The seed counts in batches of recipients for one host.  A vertex is such a
+ * Postfix counts in batches of recipients for one host.  A vertex is such a
  * batch, but of any size up to maxrcpts; so work is counted in recipients here.
  *
  * Places are numbers.  That of a message is m->loaded.  A job of retries, or of
- * a host that has died since, gets a new number: old mail could keep new mail
- * out for ever, if one round of tries takes longer than its waits.  A child
- * stands half way between the job before its parent and the parent: the
- * children of 1000 stand at 999.5, 999.75 and so on.  A double has bits for 43
- * such halves for message 1000, and for 33 for message 1000000.  After that no
- * other job preempts until the last of these children is done.
+ * a host that has died since, gets a new number.  Otherwise old mail could keep
+ * new mail out for ever, when one round of its tries takes longer than the
+ * waits between them.  A child stands half way between the job before its
+ * parent and the parent: the children of 1000 stand at 999.5, 999.75 and so on.
+ * A double has bits for 43 such halves for message 1000, and for 33 for message
+ * 1000000.  After that no other job preempts until the last of these children
+ * is done.
  *
  * Offers.  A READY vertex is offered by its job, or waits on the list of its
  * thread when its host may take no agent.  A job without offers is not in the
@@ -57,12 +59,12 @@
  * (overfeed) gets vertices from the thread's list, and only while none of the
  * thread is offered.
  *
- * The share of a message (seed: Finch).  One message must not have all agents
- * while others wait.  A message with PARAMmsgconcurrency agents gets another
- * one only while it has fewer than PARAMmsgscale for each free agent.  If it
- * may have no more it is at its share: with order=preempt its job leaves the
- * line, with the other orders each of its vertices leaves the list of its
- * thread when its turn comes.
+ * The share of a message (Finch).  One message must not have all agents while
+ * others wait.  A message with PARAMmsgconcurrency agents gets another one only
+ * while it has fewer than PARAMmsgscale for each free agent.  If it may have no
+ * more it is at its share: with order=preempt its job leaves the line, with the
+ * other orders each of its vertices leaves the list of its thread when its turn
+ * comes.
  *
  * This module starts and feeds no agents.
  * Costs: O(log n) of the jobs with offers.  The search for the job that
@@ -100,7 +102,7 @@ struct job {
 	struct job *sibling, *back;	/* next and previous child of parent */
 	unsigned level;		/* depth in the tree; 0: no parent */
 	long	entered;	/* recipients that have been READY */
-	long	chosen;		/* entered recipients that were fed, or are not
+	long	gone;		/* entered recipients that were fed, or are not
 				 * READY any more */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
 	long	used;		/* recipients fed, less recipients that the
@@ -198,7 +200,7 @@ get_job(const struct vertex *v)
 static long
 rcpts_left(const struct job *j)
 {
-	return j->entered - j->chosen;
+	return j->entered - j->gone;
 }
 
 /* Forgets the result of the last search for a rival. */
@@ -304,7 +306,7 @@ static double
 score(const struct job *j)
 {
 	volatile double stored = (double)(j->ring->judged_at - j->since + 1) /
-	    (rcpts_left(j) + j->chosen);
+	    (rcpts_left(j) + j->gone);
 
 	return stored;
 }
@@ -384,15 +386,15 @@ can_pay(const struct job *current, const struct job *rival)
 
 /* ---- offers ---------------------------------------------------------- */
 
-/* Sets whether the thread may take agents, adds more to its number of vertices
- * on offer, and updates nopen of its ring. */
+/* Sets whether the thread may take agents, adds n to its number of vertices on
+ * offer, and updates nopen of its ring. */
 static void
-update_open(struct thread *t, int open, int more)
+update_open(struct thread *t, int open, int n)
 {
 	int was = t->can_take_agent && t->noffer > 0;
 
 	t->can_take_agent = open;
-	t->noffer += more;
+	t->noffer += n;
 	t->ring->nopen += (open && t->noffer > 0) - was;
 }
 
@@ -440,8 +442,9 @@ end_offer(struct job *j, struct vertex *v)
 
 /* Returns the next vertex of the job whose thread may take an agent; vertices
  * before it go to the lists of their threads.  Returns NULL if there is none,
- * and the job has left the line; or if the host has died since the job got its
- * place, and the job has moved to the end. */
+ * and the job has left the line.  Also returns NULL, and moves the job to the
+ * end, if the host has died since the job got its place; but not while other
+ * vertices of the job are READY, or the job is in a tree. */
 static struct vertex *
 next_open_vertex(struct job *j)
 {
@@ -481,7 +484,7 @@ preempt_current(struct job *current)
 
 /* The job of the vertex no longer counts it as READY. */
 void
-order_dequeue(struct vertex *v, int chosen)
+order_dequeue(struct vertex *v, int is_fed)
 {
 	struct job *j = find_job(v);
 	long n = v->counted;
@@ -492,15 +495,15 @@ order_dequeue(struct vertex *v, int chosen)
 		list_remove(&v->thread->ready, v);
 	if (j == NULL)
 		return;
-	j->chosen += n;
-	if (chosen) {
+	j->gone += n;
+	if (is_fed) {
 		j->avail += n;
 		j->used += n;
 	}
-	if (!chosen || j->ring->judged != j)
+	if (!is_fed || j->ring->judged != j)
 		clear_rival(j->ring);
 	v->counted = 0;
-	if (j->offer.n == 0 && j->entered <= j->chosen)
+	if (j->offer.n == 0 && j->entered <= j->gone)
 		free_job(j);
 }
 
@@ -587,9 +590,9 @@ order_enqueue(struct thread *t, struct vertex *v)
 	}
 }
 
-/* Offers the next vertices of a thread that may take agents.  If agents of the
- * clause get jobs ahead, one vertex is offered for each agent that the thread
- * may still get; the others are left for jobs ahead. */
+/* Sets whether the thread may take agents, and offers its next vertices if it
+ * may.  If agents of the clause get jobs ahead, one vertex is offered for each
+ * agent that the thread may still get; the others are left for jobs ahead. */
 static void
 offer_vertices(struct thread *t, int open)
 {
@@ -622,13 +625,12 @@ order_set_open(struct thread *t, int open)
 {
 	struct ring *r = t->ring;
 
-	if (is_preemptive(r)) {
+	if (is_preemptive(r))
 		offer_vertices(t, open);
-	} else if (!open || t->ready.n == 0) {
+	else if (!open || t->ready.n == 0)
 		heap_del(&r->ready, &t->turn);
-	} else if (t->turn.pos == 0) {
+	else if (t->turn.pos == 0)
 		heap_set(&r->ready, &t->turn, r->turn += 1);
-	}
 }
 
 /* Returns the next vertex of a ring with the preemptive order, or NULL. */
@@ -660,7 +662,7 @@ order_next_vertex(struct ring *r)
 		return next_preemptive(r);
 	if (first == NULL)
 		return NULL;
-	/* seed 22.1: agents of a bound ring choose among threads at random */
+	/* as in ZMailer, agents of a bound ring choose threads at random */
 	if (r->conf->bound)
 		first = r->ready.v[rnd(r->ready.n)].timer;
 	t = OWNER(struct thread, turn, first);
@@ -734,11 +736,11 @@ order_unblock_job(struct ring *r, long nfree)
 }
 
 void
-order_count_agents(struct message *m, int more)
+order_count_agents(struct message *m, int n)
 {
 	struct job *j;
 
-	m->nfed += more;
+	m->nfed += n;
 	for (j = m->jobs; j != NULL; j = j->next)
 		if (j->share.pos != 0)
 			heap_set(&j->ring->shares, &j->share, m->nfed);

@@ -439,7 +439,7 @@ show_jobs(char *s, size_t size)
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",
 		    i > 0 ? " " : "", js[i]->msg->link.hash, js[i]->avail,
-		    js[i]->used, js[i]->level, js[i]->entered - js[i]->chosen);
+		    js[i]->used, js[i]->level, js[i]->entered - js[i]->gone);
 }
 
 /* Is the line of jobs after this slot as the vector says?  1 when it does not
