@@ -152,7 +152,7 @@ else
 	job 10-1
 	end
 	like 'a root of -t that is not there is named' "$(cat "$tmp/out")" \
-	    "^# .*cannot change to $tmp/none: "
+	    "^# .*cannot change its root to $tmp/none: "
 	like 'a message waits when the root of -t is not there' "$(reports)" \
 	    '^\[4\.3\.0\] deferred .*ended with exit code 77'
 fi

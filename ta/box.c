@@ -207,6 +207,7 @@ make_dot_lock(struct mail *m)
 {
 	int fd, removed = 0;
 
+	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	for (;;) {
 		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, LOCK_MODE);
 		if (fd >= 0 && sign_lock(fd, m->lock) == 0)

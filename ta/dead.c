@@ -89,8 +89,8 @@ is_address(const char *s)
 	return p > s && p - s < ADDRESS && *p == '\0';
 }
 
-/* An entry that the file still has keeps its turn: with -o, this process reads
- * the file again between two addresses of one turn. */
+/* An entry that the file still has keeps its turn: in an agent of one process
+ * (smtp -o) dead_write reads the file between two addresses of one turn. */
 void
 dead_read(const char *path)
 {
@@ -145,7 +145,8 @@ dead_count(void)
 }
 
 /* Removes the address from the list, or adds it.  Returns 1 if the file is to
- * be changed, too; two failures in a short time change the file once. */
+ * be changed, too: a second failure within half of DEAD_TIME changes neither
+ * the time nor the file. */
 static int
 update_list(const char *address, int answered)
 {

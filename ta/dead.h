@@ -16,7 +16,8 @@ enum dead_state {
 };
 enum dead_state dead_state(const struct net_addr *);
 void	dead_begin_turn(void);
-/* Returns the number of dead addresses. */
+/* Returns the number of addresses in the list, also of those whose time is
+ * over. */
 int	dead_count(void);
 /* Records whether the address answered.  Returns 1 if the file is to be changed
  * by dead_write with line. */

@@ -99,6 +99,7 @@ describe_item(struct report *r, const struct item *it)
 	const struct kind *kind = find_kind(it->rcpt->host);
 	const char *p = it->rcpt->dsn;
 	int known = kind->word[0] != '\0';
+	struct text t;
 
 	while (p != NULL && strncmp(p, "WHY=", 4) != 0)
 		if ((p = strchr(p, ' ')) != NULL)
@@ -106,9 +107,12 @@ describe_item(struct report *r, const struct item *it)
 	why[0] = '\0';
 	if (p != NULL)
 		xtext_read(p + 4, strcspn(p + 4, " "), why, sizeof(why));
-	text_fmt(text, sizeof(text), r->has_form ? "%s" : known ? "%s\n%s" :
-	    "%s\n%s\nThe kind of error is: %s", why, kind->text,
-	    it->rcpt->host);
+	text_init(&t, text, sizeof(text));
+	text_add(&t, "%s", why);
+	if (!r->has_form)
+		text_add(&t, "\n%s", kind->text);
+	if (!r->has_form && !known)
+		text_add(&t, "\nThe kind of error is: %s", it->rcpt->host);
 	text_fmt(diagnostic, sizeof(diagnostic), "%s%s%s", known || p != NULL ?
 	    kind->subject : it->rcpt->host, p != NULL ? ": " : "", why);
 	strcpy(status, kind->status);
@@ -240,7 +244,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("error"), *host = NULL, *name = NULL;
-	int c, only = 0, named = 0;
+	int c, check_only = 0, named = 0;
 
 	report.forms = lib_share("forms");
 	report.most = 65536L;
@@ -251,7 +255,7 @@ main(int argc, char **argv)
 		case 'd': report.forms = optarg; named = 1; break;
 		case 'h': host = optarg; break;
 		case 'n': name = optarg; break;
-		case 'N': only = 1; break;
+		case 'N': check_only = 1; break;
 		case 'V':
 			puts("errormail " VERSION);
 			return 0;
@@ -260,7 +264,7 @@ main(int argc, char **argv)
 		}
 	if (optind < argc || report.forms[0] != '/')
 		return usage();
-	if (only)
+	if (check_only)
 		return check_forms(named);
 	return report_begin(&report, name, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);

@@ -400,8 +400,8 @@ get_rcpt(struct lib_job *job, unsigned long i)
 	r = mem_get(sizeof(*r) + strlen(host) + strlen(user) + 2);
 	if (r == NULL)
 		_exit(X_OSERR);
-	r->off = i;
-	r->hdr = (long)hdr;
+	r->off = i;	/* in the talker: the recipient's index in the job */
+	r->hdr = (long)hdr - 1;
 	r->unreported = 1;
 	r->from = from;
 	r->host = strcpy((char *)(r + 1), host);
@@ -433,40 +433,43 @@ get_job(struct lib_job *job)
 		_exit(0);
 }
 
-/* Gives up the rights of the keeper.  Returns what failed, with errno, or NULL.
- */
-static const char *
+static void
+exit_with_rights(const char *what, const char *path)
+{
+	lib_note("the process that talks to the network cannot %s%s: %s", what,
+	    path, strerror(errno));
+	_exit(X_NOPERM);
+}
+
+/* Gives up the rights of the keeper, or exits. */
+static void
 drop_rights(void)
 {
 	if (halves->root != NULL && chroot(halves->root) < 0)
-		return halves->root;
+		exit_with_rights("change its root to ", halves->root);
 	if (chdir("/") < 0)
-		return "/";
+		exit_with_rights("change its directory to ", "/");
 	if (geteuid() == 0 &&	/* only root can become another user */
 	    user_become(NULL, halves->uid, halves->gid) < 0)
-		return "the user of -u";
-	return pledge(halves->promises, NULL) < 0 ? "what it promises" : NULL;
+		exit_with_rights("become the user of -u", "");
+	if (pledge(halves->promises, NULL) < 0)
+		exit_with_rights("pledge", "");
 }
 
 /* Serves jobs as the talker, and exits. */
 static void
 run_talker(int in, int out)
 {
-	static const int keepers[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	/* the keeper handles these */
+	static const int ignored[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	static struct lib_job job;
 	int i, c, null = open("/dev/null", O_RDWR);
-	const char *what;
 
-	for (i = 0; i < (int)(sizeof(keepers) / sizeof(keepers[0])); i++)
-		signal(keepers[i], SIG_IGN);
+	for (i = 0; i < (int)(sizeof(ignored) / sizeof(ignored[0])); i++)
+		signal(ignored[i], SIG_IGN);
 	if (halves->begin != NULL)
 		halves->begin();
-	what = drop_rights();
-	if (what != NULL) {
-		lib_note("the process for the network cannot change to %s: %s",
-		    what, strerror(errno));
-		_exit(X_NOPERM);
-	}
+	drop_rights();
 	/* the pipes become the descriptors 0 and 1, /dev/null 2 */
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
 		_exit(X_OSERR);

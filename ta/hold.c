@@ -9,8 +9,8 @@
  *	timeout:EPOCH	the same; ZMailer's word
  *	age:SPAN	the message is that old (90, 1h30m, 2d); its age counts
  *			from the last write to its message file
- *	io:WHAT		the router could not read something: the message is five
- *			minutes old, then the router tries again
+ *	io:WHAT		the message is five minutes old; the router uses this
+ *			condition when it could not read WHAT
  *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
  *			also if there are none
  *	up:NAME		NAME has an address, of IPv4 or IPv6.  This is no ping:
@@ -25,10 +25,10 @@
  * name servers of example.org answer.
  *
  * While a condition does not hold, the recipient is deferred; if the time is
- * known, the report has it (retryat +SECONDS).  A wrong clock can only make
- * mail wait: a date in the future means an age of 0.  A condition that is not
- * understood fails at once, since a sender would get a DSN on waiting mail only
- * when it expires.  With NO_TCP, ns and up are such conditions.
+ * known, the report has it (retryat +SECONDS).  A message file with a date in
+ * the future has the age 0.  A condition that is not understood fails at once,
+ * since a sender would get a DSN on waiting mail only when it expires.  With
+ * NO_TCP, ns and up are such conditions.
  *
  * The program of a script is a file in a directory of the administrator, named
  * by a plain word.  It runs without a shell, as nobody if we are root; exit
@@ -119,20 +119,22 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 
 /* ---- the conditions -------------------------------------------------- */
 
-/* Defers the recipient, as the condition does not hold. */
+/* Defers the recipient, as the condition does not hold.  The text is made from
+ * a printf format, which has at most one %s, for arg. */
 static void
-defer(struct verdict *v, const char *status, const char *what, const char *arg)
+defer(struct verdict *v, const char *status, const char *format,
+    const char *arg)
 {
 	v->code = X_TEMPFAIL;
 	v->status = status;
-	text_fmt(v->text, sizeof(v->text), what, arg);
+	text_fmt(v->text, sizeof(v->text), format, arg);
 }
 
 /* Fails the recipient, as the condition can never hold. */
 static void
-refuse(struct verdict *v, const char *what, const char *arg)
+fail(struct verdict *v, const char *format, const char *arg)
 {
-	defer(v, "5.3.5", what, arg);
+	defer(v, "5.3.5", format, arg);
 	v->code = X_UNAVAILABLE;
 }
 
@@ -160,7 +162,7 @@ check_time(struct verdict *v, const char *arg)
 	for (end = arg; *end >= '0' && *end <= '9'; end++)
 		then = then * 10 + (*end - '0');
 	if (end == arg || *end != '\0')
-		refuse(v, "\"%s\" is no time", arg);
+		fail(v, "\"%s\" is no time", arg);
 	else
 		defer_for(v, then - difftime(time(NULL), (time_t)0));
 }
@@ -172,7 +174,7 @@ check_age(struct verdict *v, const char *arg)
 	long span;
 
 	if (span_parse(arg, &span) < 0)
-		refuse(v, "\"%s\" is no span of time", arg);
+		fail(v, "\"%s\" is no span of time", arg);
 	else
 		defer_for(v, (double)span - (age > 0 ? age : 0));
 }
@@ -214,7 +216,7 @@ check_ns(struct verdict *v, const char *arg)
 		i++;
 	if (slash == NULL || slash == arg || record[i].word == NULL ||
 	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
-		refuse(v, "\"%s\" is no name and type of a record", arg);
+		fail(v, "\"%s\" is no name and type of a record", arg);
 	else if (!is_true_in_child(is_answered, name, record[i].kind))
 		defer(v, "4.4.3", "no name server answers for %s", name);
 }
@@ -240,7 +242,7 @@ static void
 check_up(struct verdict *v, const char *arg)
 {
 	if (*arg == '\0')
-		refuse(v, "\"%s\" is no name of a host", arg);
+		fail(v, "\"%s\" is no name of a host", arg);
 	else if (!is_true_in_child(has_address, arg, 0))
 		defer(v, "4.4.3", "%s has no address yet", arg);
 }
@@ -266,11 +268,12 @@ run_script(struct verdict *v, char *name, char *arg)
 	run.limit = SCRIPT_LIMIT;
 	if (run_program(&run) < 0) {
 		if (errno == ENOENT && !run.tmp_failed)
-			refuse(v, "there is no script %s here", name);
+			fail(v, "there is no script %s here", name);
 		else
 			defer(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
+		/* only the text is used, so RUN_USERS does not matter */
 		run_verdict(&run, RUN_USERS, "4.3.0", &end, text,
 		    sizeof(text));
 		defer(v, "4.3.0", "%s", end.text);
@@ -290,7 +293,7 @@ check_script(struct verdict *v, const char *arg)
 	if (name[0] == '\0' || name[0] == '-' || name[strspn(name,
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "0123456789_-")] != '\0' || (slash != NULL && *slash == '-'))
-		refuse(v, "\"%s\" is no name and argument of a script", arg);
+		fail(v, "\"%s\" is no name and argument of a script", arg);
 	else
 		run_script(v, name, slash);
 }
@@ -346,7 +349,7 @@ check_condition(struct verdict *v, const char *host)
 				condition[i].check(v, colon + 1);
 				return;
 			}
-	refuse(v, "\"%s\" is a condition unknown here", host);
+	fail(v, "\"%s\" is a condition unknown here", host);
 }
 
 /* ---- back to the router ---------------------------------------------- */
@@ -430,7 +433,8 @@ work(struct lib_job *j)
 		v = checked;
 		if (v.code == 0 && resubmit(r) < 0)
 			defer(&v, "4.3.0", "its time has come, but the "
-			    "router cannot be given it: %s", strerror(errno));
+			    "message cannot be given back to the router: %s",
+			    strerror(errno));
 		lib_report(j, r, v.code, v.status, v.text, v.delay);
 	}
 }
@@ -439,14 +443,14 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("hold");
-	int c, only = 0;
+	int c, check_only = 0;
 
 	scripts = lib_share("hold");
 	while ((c = getopt(argc, argv, "c:d:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
 		case 'd': scripts = optarg; break;
-		case 'N': only = 1; break;
+		case 'N': check_only = 1; break;
 		case 'V':
 			puts("hold " VERSION);
 			return 0;
@@ -456,7 +460,7 @@ main(int argc, char **argv)
 	if (optind < argc || *scripts != '/')
 		return usage();
 	umask(022);
-	if (only)
+	if (check_only)
 		return 0;
 	return pledge("stdio rpath wpath cpath fattr chown flock unix inet "
 	    "dns getpw id proc exec", NULL) < 0 ? X_OSERR :

@@ -281,7 +281,6 @@ make_path(struct mail *m)
 			text_add(&t, "%s", m->user->home);
 	if (t.cut || m->box[0] != '/')
 		return box_defer(m, "is no path of a mailbox");
-	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return 0;
 }
 
@@ -641,7 +640,6 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 		return deliver_to_program(m, word + 1);
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
 		return box_defer(m, "is no path of a mailbox");
-	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
 }
 
