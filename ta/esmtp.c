@@ -357,8 +357,8 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* the reason that get_reply has set, such as the words of the program,
-	 * says more than err */
+	/* get_reply has set a reason that says more than err: the limit, or the
+	 * words of the program */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
@@ -514,7 +514,7 @@ say_hello(struct esmtp *c, const char *name, int takes_greeting)
 	char line[NET_NAME + 10], near[64];
 
 	if (name == NULL) {
-		if (c->via.pid > 0)	/* the program has the connection */
+		if (c->via.pid > 0)	/* the program's end is not known */
 			strcpy(near, "[127.0.0.1]");
 		else if (net_local_text(c->fd, near, sizeof(near)) < 0)
 			return end_with(c, "4.4.2", "%s", strerror(errno));

@@ -147,7 +147,8 @@ transcript(const char *s, size_t n)
 static struct {
 	const char *phase;	/* phase of the connection, NULL: mailq shows
 				 * another step */
-	double	when;		/* mono; when the step was sent, 0: none was */
+	double	when;		/* mono; when the step was sent, 0: no step yet
+				 */
 } shown;
 
 /* Sends a step to the scheduler, by way of the keeper. */
@@ -175,8 +176,8 @@ send_lookup_step(const char *name)
 	send_step("looking up %s", name);
 }
 
-/* Shows the phase in mailq unless mailq shows it: if the server is slow, or if
- * another step has been shown for a second. */
+/* Shows the phase in mailq if the server is slow, or if another step has been
+ * shown for a second.  A phase that mailq shows is not sent again. */
 static void
 send_wait_step(int slow)
 {
