@@ -589,7 +589,8 @@ run_show(struct mq_ask *a)
 	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
-/* Checks the filters of a listing and its host: 0, or an exit code. */
+/* Checks the words of a listing, filters and a host, and sets the host: 0, or
+ * an exit code. */
 static int
 check_listing(struct mq_ask *a)
 {
