@@ -27,14 +27,14 @@ static char path[PATH_MAX_];	/* the file of holds */
 /* Returns the link that points to the hold, or the link at the end of the list
  * if there is none. */
 static struct hold **
-find_link(int address, const char *text)
+find_link(int is_address, const char *text)
 {
 	struct hold **p;
 
-	if (!address)
+	if (!is_address)
 		text = name_base(text);
 	for (p = &q.holds; *p != NULL; p = &(*p)->next)
-		if (((*p)->patterns != NULL) == address &&
+		if (((*p)->patterns != NULL) == is_address &&
 		    strcmp((*p)->text, text) == 0)
 			break;
 	return p;
@@ -43,14 +43,14 @@ find_link(int address, const char *text)
 /* Returns a new hold, not in the list yet.  NULL: the pattern is wrong or, with
  * errno ENOMEM, there is no memory. */
 static struct hold *
-new_hold(int address, const char *text)
+new_hold(int is_address, const char *text)
 {
 	struct hold *h = mem_get(sizeof(*h) + strlen(text));
 
 	if (h == NULL)
 		return NULL;
 	strcpy(h->text, text);
-	if (address && pat_expand(text, &h->patterns) != NULL) {
+	if (is_address && pat_expand(text, &h->patterns) != NULL) {
 		free(h);
 		return NULL;
 	}
@@ -71,14 +71,13 @@ print_holds(FILE *f)
 	}
 }
 
-/* Returns 1 if there is no such message, 0 also if the directories cannot be
- * searched now. */
+/* Returns 1 if there is no such message, and 0 if there is one, or if one of
+ * its directories cannot be searched now. */
 static int
 is_gone(const char *base)
 {
 	char name[NAME_MAX_];
 
-	errno = ENOENT;
 	return spool_find_file(base, name) < 0 && errno == ENOENT;
 }
 
@@ -87,21 +86,22 @@ is_gone(const char *base)
 static int
 parse_hold(char *line, int *dropped)
 {
-	int address = strncmp(line, "address ", 8) == 0;
+	int is_address = strncmp(line, "address ", 8) == 0;
 	struct hold **p;
 
 	line[strcspn(line, "\n")] = '\0';
 	if (*line == '\0')
 		return 0;
-	if ((address || strncmp(line, "message ", 8) == 0) &&
+	if ((is_address || strncmp(line, "message ", 8) == 0) &&
 	    line[8] != '\0') {
-		if (!address && is_gone(line + 8)) {
-			log_info("holds msg=%s is not in the spool", line + 8);
+		if (!is_address && is_gone(line + 8)) {
+			log_info("holds msg=%s is not in the spool; its hold "
+			    "is dropped", line + 8);
 			*dropped = 1;
 			return 0;
 		}
-		p = find_link(address, line + 8);
-		if (*p != NULL || (*p = new_hold(address, line + 8)) != NULL)
+		p = find_link(is_address, line + 8);
+		if (*p != NULL || (*p = new_hold(is_address, line + 8)) != NULL)
 			return 0;
 		if (errno == ENOMEM)
 			return -1;
@@ -134,7 +134,8 @@ held_read_file(void)
 	if (f != NULL)
 		fclose(f);
 	if (dropped && !bad && fd_replace(path, print_holds) < 0)
-		log_warn("holds %s", strerror(errno));
+		log_warn("holds file=%s cannot be written: %s", path,
+		    strerror(errno));
 	return bad ? -1 : 0;
 }
 
@@ -156,24 +157,24 @@ held_match_address(const char *channel, const char *host)
 }
 
 const struct hold *
-held_get(int address, const char *text)
+held_get(int is_address, const char *text)
 {
-	return *find_link(address, text);
+	return *find_link(is_address, text);
 }
 
 /* ---- changes --------------------------------------------------------- */
 
 /* Changes the list, and restores it if it cannot be written. */
 int
-held_set(int address, const char *text, int on)
+held_set(int is_address, const char *text, int on)
 {
-	struct hold **p = find_link(address, text), *h = *p;
+	struct hold **p = find_link(is_address, text), *h = *p;
 	int bad;
 
 	if ((h != NULL) == on)
 		return 0;
 	if (on) {
-		h = new_hold(address, address ? text : name_base(text));
+		h = new_hold(is_address, is_address ? text : name_base(text));
 		if (h == NULL)
 			return -1;
 	}
@@ -181,7 +182,7 @@ held_set(int address, const char *text, int on)
 	bad = fd_replace(path, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
-	if (*p != h) {		/* the list does not have the hold any more */
+	if (*p != h) {		/* a released hold, or a new one not written */
 		pat_free(h->patterns);
 		free(h);
 	}

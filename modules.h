@@ -35,7 +35,8 @@ int	spool_was_scanned(const char *name, long changed);
  * regular one. */
 int	spool_can_load(const char *name, int look);
 /* Sets name to the path, below transport/, of the control file with this base
- * name: 0, or -1. */
+ * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory
+ * cannot be searched now. */
 int	spool_find_file(const char *base, char *name);
 /* Moves a new control file and its message file into their hash directory and
  * changes name.  Sets *message to the status of the message file, with
@@ -130,12 +131,13 @@ int	held_read_file(void);
 /* Returns the pattern of a hold on this address, valid until its release, or
  * NULL. */
 const char *held_match_address(const char *channel, const char *host);
-/* Returns the hold on an address with this pattern, or with address 0 the hold
+/* Returns the hold on addresses with this pattern, or with is_address 0 the one
  * on the message with this name; or NULL. */
-const struct hold *held_get(int address, const char *text);
-/* Sets a hold on addresses or on a message, or releases it if on is 0.  Returns
- * 0, or -1 with the list unchanged if it cannot be written to disk. */
-int	held_set(int address, const char *text, int on);
+const struct hold *held_get(int is_address, const char *text);
+/* Sets the hold that held_get would return, or releases it if on is 0.  Returns
+ * 0; or -1 with the list unchanged if the pattern is wrong, the list cannot be
+ * written to disk, or there is no memory. */
+int	held_set(int is_address, const char *text, int on);
 
 /* ======================================================================
  * message.c - messages in core

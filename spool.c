@@ -598,16 +598,19 @@ confirm_absent(const char *path)
 	return -1;
 }
 
+/* Returns 1 if this is a regular file, and 0 if not; or -1 if that is not known
+ * now, and then a later scan tries the file. */
 static int
-is_file(const char *name)
+look_up_file(const char *name)
 {
 	struct stat st;
 
 	if (lstat(name, &st) == 0)
 		return S_ISREG(st.st_mode);
-	if (confirm_absent(name) < 0)	/* a later scan tries this file */
-		spool_reread_at(name, now.mono + DIR_AGAIN);
-	return 0;
+	if (confirm_absent(name) == 0)
+		return 0;
+	spool_reread_at(name, now.mono + DIR_AGAIN);
+	return -1;
 }
 
 /* A directory has one time for all its files without a stub: the earliest. */
@@ -638,7 +641,7 @@ spool_can_load(const char *name, int check_type)
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_scanned(name, st.st_ctime))
 		return 0;
-	return !check_type || is_file(name);
+	return !check_type || look_up_file(name) > 0;
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -647,15 +650,19 @@ spool_can_load(const char *name, int check_type)
 int
 spool_find_file(const char *base, char *name)
 {
-	int level;
+	int level, found, error = ENOENT;
 
 	for (level = 0; level < OFFICE_LEVELS && name_parse(base) != NULL;
 	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    office_dir(office_hash(base, level)), base);
-		if (is_file(name))
+		found = look_up_file(name);
+		if (found > 0)
 			return 0;
+		if (found < 0)
+			error = EAGAIN;
 	}
+	errno = error;
 	return -1;
 }
 
