@@ -6,7 +6,7 @@
  * If an address is wrong or refused, submit prints the reason, the others get
  * the message, and the sender gets a DSN.  If all are, nothing is queued, and
  * the exit status says why; with -oem or -oee the sender gets a DSN then, too.
- * Exit status 0 means that the message is on disk and in the queue.
+ * Exit status 0 means that the message is on disk, in the queue or in router/.
  *
  * A user who may write to the queue puts the message there.  Other users put it
  * into router/, where the next run of submit -q, usually root's, takes it.  A
@@ -47,7 +47,8 @@ static struct {
 	char	mode;		/* letter of -b */
 } opt;
 
-/* The file in public/ that is removed if a signal ends us; "": none. */
+/* The file of the message, in private/ or public/, that is removed if a signal
+ * ends us; "": none. */
 static char unsent[800];
 
 /* ---- options --------------------------------------------------------- */
@@ -72,13 +73,13 @@ help(void)
 	    "  -bv, -bt      show where mail for addresses would go\n"
 	    "  -bV           print the version");
 	puts("  -C table      the table of routes (MAILSHARE/routes)\n"
-	    "  -e m|e|p|q    wrong recipients: DSNs, or lines and a status\n"
+	    "  -e m|e|p|q    wrong recipients: m, e: a DSN; p: lines; q: none\n"
 	    "  -f sender     the envelope's sender\n"
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
-	    "  -N list       reports: never, or success,failure,delay\n"
+	    "  -N list       DSNs: never, or success,failure,delay\n"
 	    "  -P directory  the post office\n"
-	    "  -q[interval]  route the mail in router/, once or each");
+	    "  -q[interval]  route the mail in router/, once or repeatedly");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
 	    "  -qT           only remove what is left behind\n"
 	    "  -R full|hdrs  how much of the message DSNs return\n"
@@ -163,15 +164,15 @@ set_option(int c, const char *arg)
 
 /*
  * Reads the options.  It is not getopt, since some options of sendmail have an
- * argument only in the same word.  The letters in with have an argument, in the
- * same word or the next one; those in joined may have one in the same word;
- * those in alone have none.  Sets *next to the first recipient: 0, or an exit
- * code.
+ * argument only in the same word.  Sets *next to the first recipient: 0, or an
+ * exit code.
  */
 static int
 parse_options(int argc, char **argv, int *next)
 {
+	/* letters with an argument in the same word or in the next one */
 	static const char with[] = "BCFLNOPRVXbefhopr";
+	/* letters that may have one in the same word; letters without one */
 	static const char joined[] = "Adq", alone[] = "GUimntvx";
 	const char *p, *arg;
 	int i, code, c;
@@ -210,7 +211,7 @@ parse_options(int argc, char **argv, int *next)
 static int
 check_mode(int nrcpt)
 {
-	int alone = !opt.run && !opt.header && nrcpt == 0;
+	int nothing_else = !opt.run && !opt.header && nrcpt == 0;
 	char mode[2];
 
 	mode[0] = opt.mode;
@@ -219,13 +220,13 @@ check_mode(int nrcpt)
 	case 'm':
 		if (opt.run && (nrcpt > 0 || opt.header))
 			return usage("%s", "-q takes no recipients");
-		return !alone ? 0 : usage("%s", "no recipients; name some, or "
-		    "use -t");
+		return !nothing_else ? 0 : usage("%s", "no recipients; name "
+		    "some, or use -t");
 	case 'n':
 	case 's':
 	case 'S':
-		return alone ? 0 : usage("-b%s takes no addresses, and neither "
-		    "-t nor -q", mode);
+		return nothing_else ? 0 : usage("-b%s takes no addresses, and "
+		    "neither -t nor -q", mode);
 	case 'p':
 		return usage("%s", "the queue is shown by mailq, not by -bp");
 	case 't':
@@ -250,10 +251,11 @@ on_signal(int sig)
 	_exit(X_TEMPFAIL);
 }
 
-/* Blocks or unblocks signals.  Until the message is complete, a signal removes
- * its file; after that signals are blocked. */
+/* Blocks or unblocks signals; how is SIG_BLOCK or SIG_UNBLOCK.  Until the
+ * message is complete, a signal removes its file; after that signals are
+ * blocked. */
 static void
-hold_signals(int how)
+mask_signals(int how)
 {
 	sigset_t ours;
 
@@ -323,7 +325,7 @@ read_envelope(struct mail *m, struct input *in, char **rcpts)
 {
 	int i, code, for_dsn;
 
-	m->report = 1;
+	m->wants_dsn = 1;
 	m->quiet = opt.errors == 'q';
 	for (i = 0; rcpts[i] != NULL; i++)
 		mail_add_list(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
@@ -340,7 +342,7 @@ read_envelope(struct mail *m, struct input *in, char **rcpts)
 			say("nothing was queued, for any recipient");
 		return m->full != 0 ? m->full : m->code;
 	}
-	if (m->ndest == 0) {
+	if (m->nrcpt == 0) {
 		say("no recipients in the %s; nothing was queued",
 		    opt.header ? "header" : "arguments");
 		return X_DATAERR;
@@ -367,13 +369,13 @@ create_file(struct post *p)
 {
 	int made;
 
-	hold_signals(SIG_BLOCK);
+	mask_signals(SIG_BLOCK);
 	rights_use_group(1);
 	made = post_open(p, opt.po, "submit");
 	rights_use_group(0);
 	if (made == 0)
 		text_fmt(unsent, sizeof(unsent), "%s", p->path);
-	hold_signals(SIG_UNBLOCK);
+	mask_signals(SIG_UNBLOCK);
 	return made;
 }
 
@@ -385,8 +387,9 @@ remove_file(struct post *p)
 	rights_use_group(0);
 }
 
-/* Writes envelope, header and body: 0, or an exit code after removing the file.
- * Sets *body to the offset of the body. */
+/* Writes header and body, and without direct the envelope before them: 0, or an
+ * exit code after removing the file.  direct: the file goes into the queue, and
+ * *body becomes the offset of the body. */
 static int
 write_message(struct mail *m, struct input *in, struct post *p, int direct,
     unsigned long *body)
@@ -444,7 +447,7 @@ move_to_router(struct post *p, char *name)
 	rights_use_group(0);
 	if (bad)
 		return fail_write(opt.po);
-	text_fmt(name, 64, "%s", p->path + strlen(opt.po) + 1);
+	text_fmt(name, ENTRY_NAME, "%s", p->path + strlen(opt.po) + 1);
 	post_notify(path_in(opt.po, ROUTER_NOTIFY), name_base(name));
 	if (opt.verbose)
 		printf("given to %s\n", name);
@@ -471,10 +474,10 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 	return v != TAKEN ? X_TEMPFAIL : 0;
 }
 
-/* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
- * code.  Signals are blocked afterwards. */
+/* Writes the message and queues it: 0 and its name, of ENTRY_NAME bytes, or an
+ * exit code.  After 0, signals are blocked. */
 static int
-deliver(struct mail *m, struct input *in, int direct, char *name)
+write_and_queue(struct mail *m, struct input *in, int direct, char *name)
 {
 	unsigned long body;
 	struct post p;
@@ -482,7 +485,7 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 
 	if (create_file(&p) < 0)
 		return fail_write(opt.po);
-	entry_make_name(name, 64, p.num);
+	entry_make_name(name, ENTRY_NAME, p.num);
 	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		remove_file(&p);
@@ -495,19 +498,21 @@ deliver(struct mail *m, struct input *in, int direct, char *name)
 		remove_file(&p);
 		return X_TEMPFAIL;
 	}
-	hold_signals(SIG_BLOCK);
+	mask_signals(SIG_BLOCK);
 	unsent[0] = '\0';
 	p.bulk = is_bulk(&m->head);
 	return direct ? move_to_queue(m, &p, name, body) :
 	    move_to_router(&p, name);
 }
 
-/* Returns 1 if the message goes into the queue, 0 for router/: without a sender
- * for DSNs, submit -q keeps a copy for the postmaster. */
+/* Returns 1 if the message goes into the queue, 0 for router/.  A message with
+ * wrong addresses and without a sender for a DSN goes into router/, as only
+ * submit -q keeps a copy of it for the postmaster. */
 static int
-is_direct(const struct mail *m, int serves)
+is_direct(const struct mail *m, int can_queue)
 {
-	return serves && !m->blind && (m->nwrong == 0 || m->sender[0] != '\0');
+	return can_queue && !m->blind &&
+	    (m->nwrong == 0 || m->sender[0] != '\0');
 }
 
 /* ---- main ------------------------------------------------------------ */
@@ -520,21 +525,23 @@ load_table(struct routes *routes)
 
 	if (route_load(routes, opt.table) == 0)
 		return 0;
+	/* a table that this user may not read stays so */
 	code = is_transient(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
 	if (errno != EINVAL)
-		say("cannot read the table %s: %s; make one, see submit(1)",
-		    opt.table, strerror(errno));
+		say("%s%s", routes->mistake, errno == ENOENT ?
+		    "; make one, see submit(1)" : "");
 	return code;
 }
 
 /* Reads the table for a message: 0, or -1 if a run of submit -q has to route
- * the message.  serves: this user may write to the queue. */
+ * the message.  can_queue: this user may write to the
+ * queue. */
 static int
-load_or_defer(struct routes *routes, int serves)
+load_for_message(struct routes *routes, int can_queue)
 {
 	if (route_load(routes, opt.table) == 0)
 		return 0;
-	if (errno != EACCES || serves)
+	if (errno != EACCES || can_queue)
 		say("the table of routes has to be mended (%s); the message "
 		    "waits for that", routes->mistake);
 	return -1;
@@ -565,28 +572,28 @@ submit(char **rcpts)
 	static struct routes routes;
 	struct input in;
 	struct mail m;
-	int serves, code = 0;
-	char name[64];
+	int can_queue, code = 0;
+	char name[ENTRY_NAME];
 
 	in_start(&in, stdin, opt.nodots ? DOTS_TEXT : DOTS_END);
-	if (entry_open(opt.po, &serves) < 0)
+	if (entry_open(opt.po, &can_queue) < 0)
 		return refuse(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0) {
 		say("nothing was queued, try again later");
 		return refuse(&in, X_TEMPFAIL);
 	}
 	catch_signals();
-	m.blind = load_or_defer(&routes, serves) < 0;
+	m.blind = load_for_message(&routes, can_queue) < 0;
 	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
 		code = set_author(&m);
 	if (code == 0)
 		code = read_envelope(&m, &in, rcpts);
-	if (code == 0 && serves && rights_become_owner(opt.po) < 0)
+	if (code == 0 && can_queue && rights_become_owner(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) :
-	    deliver(&m, &in, is_direct(&m, serves), name);
+	    write_and_queue(&m, &in, is_direct(&m, can_queue), name);
 	if (code == 0 && m.nwrong > 0 && !m.quiet)
 		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
 		    "each other recipient" : "no recipient", m.sender[0] !=
@@ -607,8 +614,9 @@ queue_smtp(const struct smtpd *how, struct mail *m, struct input *in,
 	    read_header(m, in);
 
 	if (code == 0)
-		code = deliver(m, in, is_direct(m, how->serves), name);
-	hold_signals(SIG_UNBLOCK);
+		code = write_and_queue(m, in, is_direct(m, how->can_queue),
+		    name);
+	mask_signals(SIG_UNBLOCK);
 	return code;
 }
 
@@ -627,17 +635,17 @@ serve_smtp(void)
 	if (!how.batch)
 		say_set_mute();	/* inetd gives us the connection as standard
 				 * error */
-	if (entry_open(opt.po, &how.serves) < 0) {
-		if (!how.batch)
-			printf("421 4.3.0 %s\r\n", say_last());
-		return X_TEMPFAIL;
+	code = entry_open(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
+	if (code == 0) {
+		catch_signals();
+		how.blind = load_for_message(&routes, how.can_queue) < 0;
+		if (how.can_queue && rights_become_owner(opt.po) < 0)
+			code = X_NOPERM;
 	}
-	catch_signals();
-	how.blind = load_or_defer(&routes, how.serves) < 0;
-	if (how.serves && rights_become_owner(opt.po) < 0)
-		return X_NOPERM;
-	code = smtpd(&how);
-	route_free(&routes);
+	if (code == 0)
+		code = smtpd(&how);
+	else if (!how.batch)
+		printf("421 4.3.0 %s\r\n", say_last());
 	return code;
 }
 
@@ -645,7 +653,7 @@ serve_smtp(void)
 static int
 show_route(const struct routes *routes, const char *list)
 {
-	const struct addressee *d;
+	const struct recipient *d;
 	struct mail m;
 	int code;
 
@@ -656,7 +664,7 @@ show_route(const struct routes *routes, const char *list)
 		return X_DATAERR;
 	mail_add_list(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
-	for (d = m.dests; d != NULL; d = d->next) {
+	for (d = m.rcpts; d != NULL; d = d->next) {
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host, d->user);
 		printf("\troute line %lu\n", d->line);
 		clause_show(d->channel, d->host);
@@ -683,7 +691,7 @@ show_routes(char **rcpts)
 }
 
 static void
-say_route(unsigned long line, const char *channel, const char *host)
+print_route(unsigned long line, const char *channel, const char *host)
 {
 	printf("%s:%lu: %s/%s\n", opt.table, line, channel, host);
 }
@@ -696,7 +704,7 @@ check_table(void)
 	int code = load_table(&routes);
 
 	if (code == 0) {
-		route_list(&routes, say_route);
+		route_list(&routes, print_route);
 		/* submit -q sends refused addresses there */
 		printf("%s: error/refused\n", opt.table);
 	}
@@ -704,8 +712,9 @@ check_table(void)
 	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
 }
 
-/* Opens descriptors 0, 1 and 2 if the parent closed them: the next file would
- * get their number.  Then 0 cannot be read.  0, or -1 with errno. */
+/* Opens descriptors 0, 1 and 2 if the parent closed them, as the next files
+ * would get their numbers.  Descriptor 0 is then for writing only, so that
+ * reading it fails.  Returns 0, or -1 with errno. */
 static int
 open_standard(void)
 {
@@ -736,7 +745,9 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets the locations and gives up privileges: 0 or -1. */
+/* Sets post office and table.  Keeps the group of a set-group-id bit only for
+ * those that are compiled in, with an empty environment, and gives it up
+ * otherwise: 0, or -1 with errno. */
 static int
 set_locations(void)
 {
@@ -758,6 +769,14 @@ set_locations(void)
 	return 0;
 }
 
+static int
+fail_rights(void)
+{
+	say("cannot give up the privileges of a set-id bit: %s",
+	    strerror(errno));
+	return X_NOPERM;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -765,9 +784,9 @@ main(int argc, char **argv)
 
 	if (argc < 1)
 		return X_USAGE;
-	if (rights_start() < 0)
-		return X_NOPERM;
 	say_set_name(argv[0]);
+	if (rights_start() < 0)
+		return fail_rights();
 	if (open_standard() < 0) {
 		say("cannot open /dev/null: %s", strerror(errno));
 		return X_OSERR;
@@ -779,11 +798,8 @@ main(int argc, char **argv)
 	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
 	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
 	code = parse_options(argc, argv, &next);
-	if (set_locations() < 0) {
-		say("cannot give up the privileges of a set-id bit: %s",
-		    strerror(errno));
-		return X_NOPERM;
-	}
+	if (set_locations() < 0)
+		return fail_rights();
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " VERSION);
 		return 0;

@@ -3,7 +3,7 @@
  * message files without a control file.
  *
  *	deferred/1057616	the message, as it was in router/
- *	deferred/1057616.why	3 1795392000 no table of routes: routes:12: ...
+ *	deferred/1057616.why	3 1795392000 cannot be read: Permission denied
  *
  * submit -q moves a message to deferred/ when it cannot route it now.  It tries
  * it again after 1, 2, 4, 8, 16, 32 and then every 60 minutes.  The second file

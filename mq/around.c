@@ -3,7 +3,7 @@
  *
  *	2 messages wait in router, the oldest 3m old; is submit -q running?
  *	1 message waits in deferred, 5m old
- *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
+ *	deferred/105761, tried 3 times, next 14:05 (in 2m): cannot be read
  *	3 messages were set aside in postman, the oldest 2d old
  *	on hold: smtp/example.org
  *	on hold: message 107-1

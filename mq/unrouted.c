@@ -3,7 +3,7 @@
  * releases mail in freezer/.
  *
  *	1 message waits in deferred, 5m old
- *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
+ *	deferred/105761, tried 3 times, next 14:05 (in 2m): cannot be read
  *
  * The scheduler does not know these messages.  They and their reasons are in
  * the directory, for users who may read it; see lib/deferred.c for its files.

@@ -13,8 +13,9 @@
  *	3				queue the copy as NAME, see entry.c
  *	4				remove the original
  *
- * The copy has as many bytes as the file had when it was opened.  A file that
- * changes meanwhile is left for the next run.
+ * The copy has as many bytes as the file had when it was opened; of a file that
+ * is too large only the header is copied.  A file that changes meanwhile stays
+ * where it is.
  *
  * If only the group of a set-group-id submit may use public/ and router/, no
  * user can reach a file of that group or hold it open.  Such a file is not
@@ -26,7 +27,8 @@
  * as step 3 was done then.  Otherwise it takes the original as if it lay in
  * router/.  Another message is mistaken for the copy only if it has the same
  * inode, process number, size and second.  A copy that is not recognized is
- * delivered, and the original as well.
+ * delivered, and the original as well.  So the sender of a file that is too
+ * large may get a second DSN.
  *
  * Runs exclude each other, but the workers of a run live on when its parent is
  * killed, and an operator may remove .submit.lock.  So a run has a lock on the
@@ -70,7 +72,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	}
 	if (rename(path, to) < 0)
 		return say_cannot("rename to", to);
-	if (entry_is_open(fd, to))
+	if (entry_is_at(fd, to))
 		return 0;
 	say("it was replaced meanwhile; try again");
 	accept_unhide(to, path);
@@ -104,9 +106,9 @@ copy_bytes(int fd, FILE *f, double left)
 	return fflush(f) == 0 ? 0 : -1;
 }
 
-/* Gives the copy the times of the original, as they are the age of the message;
- * down to nanoseconds where possible, as they make the spool id of a message
- * whose file got the same number in the same second.  0 or -1. */
+/* Gives the copy the times of the original, as they are the age of the message.
+ * Nanoseconds, where possible, tell apart the spool ids of two messages whose
+ * files had the same inode number in the same second.  Returns 0 or -1. */
 #if !defined(NO_ST_MTIM) && defined(UTIME_OMIT)
 static int
 keep_times(const struct post *p, const struct stat *seen)
@@ -146,8 +148,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 		}
 		if (bad || st.st_size != seen->st_size ||
 		    st.st_mtime != seen->st_mtime) {
-			say("it changes while it is copied; the next run takes "
-			    "it");
+			say("it changes while it is copied, and stays");
 			return STAYS;
 		}
 	}

@@ -8,6 +8,7 @@
  *	deferred/1057616	the same file
  *	deferred/1057616.why	1 1795392000 cannot be read: Permission denied
  *
+ * The file .why has the number of tries, a number of the table, and the reason.
  * See lib/deferred.c for the pauses between tries.  When the table changes, all
  * files are due, since the table may have been the reason.  The reason is
  * written before the file is moved: a crash leaves a reason without a file,
@@ -27,7 +28,7 @@ defer_has_dir(const char *po)
 
 int
 defer_file(const char *po, const char *path, const char *base,
-    unsigned long mark, const char *why)
+    unsigned long table_id, const char *why)
 {
 	const char *to = path_in(po, DEFERRED "/%s", base);
 	int there = strcmp(path, to) == 0;
@@ -43,7 +44,7 @@ defer_file(const char *po, const char *path, const char *base,
 	if (!there || deferred_read(po, base, &d) < 0)
 		d.tries = 0;
 	d.tries++;
-	d.table = mark;
+	d.table = table_id;
 	text_fmt(d.reason, sizeof(d.reason), "%s", why);
 	if (deferred_write(po, base, &d) < 0)
 		return say_cannot("write the reason for", to);
@@ -55,17 +56,17 @@ defer_file(const char *po, const char *path, const char *base,
 }
 
 int
-defer_is_due(const char *po, const char *base, unsigned long mark)
+defer_is_due(const char *po, const char *base, unsigned long table_id)
 {
 	struct deferred d;
 	long wall = (long)time(NULL);
 
-	return deferred_read(po, base, &d) < 0 || mark != d.table ||
+	return deferred_read(po, base, &d) < 0 || table_id != d.table ||
 	    wall < d.last || wall >= d.next;
 }
 
 long
-defer_next_wait(const char *po, unsigned long mark)
+defer_next_wait(const char *po, unsigned long table_id)
 {
 	long wall = (long)time(NULL), wait = -1, left;
 	DIR *dir = opendir(path_in(po, DEFERRED));
@@ -79,8 +80,10 @@ defer_next_wait(const char *po, unsigned long mark)
 			deferred_remove(po, num);
 		if (!deferred_is_name(e->d_name))
 			continue;
-		left = defer_is_due(po, e->d_name, mark) ||
-		    deferred_read(po, e->d_name, &d) < 0 ? 0 : d.next - wall;
+		left = 0;
+		if (!defer_is_due(po, e->d_name, table_id) &&
+		    deferred_read(po, e->d_name, &d) == 0)
+			left = d.next - wall;
 		if (wait < 0 || left < wait)
 			wait = left;
 	}

@@ -19,14 +19,13 @@
  * its header, in ZMailer's words:
  *
  *	from <anna@x.org>	or: channel error
- *	fullname Anna		if the run makes From
+ *	fullname Anna		if submit -q adds From
  *	envid E			notaryret FULL
  *	todsn NOTIFY=NEVER	for the recipients of the next line
  *	to <bert@y.org>
  *	env-end
  *
- * If root runs this and transport/ has another owner, that owner gets both
- * files.
+ * With NO_SETEUID root stays root, and the owner of transport/ gets both files.
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -44,7 +43,7 @@ entry_make_name(char *name, size_t size, unsigned long num)
 }
 
 int
-entry_open(const char *po, int *serves)
+entry_open(const char *po, int *can_queue)
 {
 	static const char *const places[] = { "public", "router", "queue",
 	    "transport" };
@@ -52,15 +51,15 @@ entry_open(const char *po, int *serves)
 	struct stat st;
 	int i;
 
-	*serves = 1;
+	*can_queue = 1;
 	for (i = 0; i < 4; i++) {
 		path = path_in(po, "%s", places[i]);
 		errno = ENOTDIR;
 		if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
 			if (errno == ENOENT || errno == ENOTDIR)
-				say("%s is no directory of mail; start the "
-				    "scheduler once, or name the post office "
-				    "with -P", path);
+				say("%s is missing or no directory; start "
+				    "the scheduler once, or name the post "
+				    "office with -P", path);
 			else
 				say_cannot("look at", path);
 			return -1;
@@ -69,7 +68,7 @@ entry_open(const char *po, int *serves)
 			continue;
 		if (errno != EACCES && errno != EPERM)
 			return say_cannot("write to", path);
-		*serves = 0;
+		*can_queue = 0;
 	}
 	return 0;
 }
@@ -111,22 +110,8 @@ entry_check_room(const char *po, const struct routes *routes, double bytes)
 #endif
 }
 
-/* Gives the file to the owner of transport/ if we are root and he is not: 0, or
- * -1 with errno.  He could put a link in the place of a name, but not of a
- * descriptor. */
-static int
-give_file(const char *po, int fd)
-{
-	struct stat st;
-
-	if (geteuid() != 0 || stat(path_in(po, "transport"), &st) < 0 ||
-	    st.st_uid == 0)
-		return 0;
-	return fchown(fd, st.st_uid, st.st_gid);
-}
-
 int
-entry_is_open(int fd, const char *path)
+entry_is_at(int fd, const char *path)
 {
 	struct stat a, b;
 
@@ -156,7 +141,7 @@ put_logid(const struct header *h, FILE *f, const char *name)
 
 /* Prints the line of parameters for DSNs; WHY= is for errormail. */
 static void
-put_wishes(const struct addressee *d, FILE *f)
+put_dsn_line(const struct recipient *d, FILE *f)
 {
 	char why[1000];
 	struct text t;
@@ -174,7 +159,7 @@ static void
 put_control(const struct mail *m, FILE *f, const char *name,
     unsigned long body)
 {
-	const struct addressee *d;
+	const struct recipient *d;
 	int from = m->sender[0] != '\0';
 
 	fprintf(f, "i %s\no %lu\n", name, body);
@@ -187,12 +172,12 @@ put_control(const struct mail *m, FILE *f, const char *name,
 		fprintf(f, "e %s\n", m->as);
 	fprintf(f, "s %s - %s %ld\n", from ? "local" : "error",
 	    from ? m->as : "<>", m->author.uid);
-	for (d = m->dests; d != NULL; d = d->next) {
+	for (d = m->rcpts; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
 			continue;	/* nobody can get a DSN */
 		fprintf(f, "r           %s %s %s %ld\n", d->channel, d->host,
 		    d->user, m->author.uid);
-		put_wishes(d, f);
+		put_dsn_line(d, f);
 	}
 	fputs("m\n", f);
 	entry_print_header(m, f);
@@ -223,8 +208,8 @@ create_control(const char *path)
 /* Writes the control file, and returns it open, for its lock; or NULL after
  * saying why. */
 static FILE *
-write_control(const struct mail *m, const char *po, const char *path,
-    const char *name, unsigned long body)
+write_control(const struct mail *m, const char *path, const char *name,
+    unsigned long body)
 {
 	FILE *f = create_control(path);
 	int bad, err;
@@ -234,7 +219,7 @@ write_control(const struct mail *m, const char *po, const char *path,
 		return NULL;
 	}
 	put_control(m, f, name, body);
-	bad = file_sync(f) < 0 || give_file(po, fileno(f)) < 0;
+	bad = file_sync(f) < 0 || rights_give_made(fileno(f)) < 0;
 	if (!bad)
 		return f;
 	err = errno;
@@ -259,11 +244,11 @@ static int
 queue_entry(const char *po, int fd, const char *path, const char *msg,
     const char *dot, const char *ctl)
 {
-	if (!entry_is_open(fd, msg)) {
+	if (!entry_is_at(fd, msg)) {
 		say("%s was replaced meanwhile; try again", path);
 		return -1;
 	}
-	if (give_file(po, fd) < 0)
+	if (rights_give_made(fd) < 0)
 		return say_cannot("give away", msg);
 	if (entry_sync(po, "queue") < 0)
 		return -1;
@@ -284,7 +269,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		say("%s is there already; try again", msg);
 		return LATER;
 	}
-	f = write_control(m, po, dot, name, body);
+	f = write_control(m, dot, name, body);
 	if (f == NULL)
 		return LATER;
 	if (rename(path, msg) < 0) {
@@ -322,8 +307,8 @@ put_fullname(const struct author *a, FILE *f)
 	putc('\n', f);
 }
 
-/* Prints a wrong address, which stays wrong: behind "<<", and without bytes
- * that could end it and begin another. */
+/* Prints a wrong address as <<ADDRESS>, which submit -q finds wrong, too.  All
+ * bytes but letters, digits and @.-+= become _, as they could end it. */
 static void
 put_wrong(const char *s, FILE *f)
 {
@@ -334,10 +319,10 @@ put_wrong(const char *s, FILE *f)
 	fputs(">\n", f);
 }
 
-int
+void
 entry_print_envelope(const struct mail *m, FILE *f)
 {
-	const struct addressee *d;
+	const struct recipient *d;
 
 	if (m->sender[0] == '\0')
 		fputs("channel error\n", f);
@@ -349,7 +334,7 @@ entry_print_envelope(const struct mail *m, FILE *f)
 		fprintf(f, "envid %s\n", m->envid);
 	if (m->ret[0] != '\0')
 		fprintf(f, "notaryret %s\n", m->ret);
-	for (d = m->dests; d != NULL; d = d->next) {
+	for (d = m->rcpts; d != NULL; d = d->next) {
 		if (d->also)
 			continue;
 		if (d->dsn[0] != '\0')
@@ -360,13 +345,11 @@ entry_print_envelope(const struct mail *m, FILE *f)
 			fprintf(f, "to <%s>\n", d->addr);
 	}
 	fputs("env-end\n", f);
-	return ferror(f) ? -1 : 0;
 }
 
-int
+void
 entry_print_header(const struct mail *m, FILE *f)
 {
 	fwrite(m->head.s, 1, m->head.n, f);
 	putc('\n', f);
-	return ferror(f) ? -1 : 0;
 }

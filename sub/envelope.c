@@ -6,20 +6,20 @@
  * host and user as an earlier one is left out; a hash finds the earlier one, so
  * a list of n recipients costs O(n).
  *
- * The reason for a wrong or refused address is printed at once.  With report,
- * the address also becomes a recipient on the channel error, whose agent sends
- * a DSN with the reason; the others get the message.
+ * The reason for a wrong or refused address is printed at once.  If wants_dsn
+ * is 1, the address also becomes a recipient on the channel error, whose agent
+ * sends a DSN with the reason; the others get the message.
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
- * so is the address that was given.  Aliases on the way to that are followed
- * again for the next address, which they may lead to a mailbox.
+ * so is the address that was given.  After such an address all aliases may be
+ * followed again for the next address, which may reach a mailbox through them.
  */
 #include "submit.h"
 #include "../lib/origin.h"
 #include <ctype.h>
 
-#define DESTS_MOST	10000	/* recipients of a message */
+#define RCPTS_MOST	10000	/* recipients of a message */
 #define ALIASES_DEEP	20	/* aliases that lead to one another */
 #define NAMED_MOST	1000	/* wrong addresses that are named */
 #define WHY_SIZE	300	/* bytes of a reason for a DSN */
@@ -38,22 +38,22 @@ mail_init(struct mail *m, const struct routes *routes, long uid)
 {
 	memset(m, 0, sizeof(*m));
 	m->routes = routes;
-	m->end = &m->dests;
+	m->rcpts_end = &m->rcpts;
 	m->turn = ++turns;
 	return head_author(&m->author, uid);
 }
 
 /* Removes the recipient at this place of the list. */
 static void
-remove_recipient(struct mail *m, struct addressee **at)
+remove_recipient(struct mail *m, struct recipient **at)
 {
-	struct addressee *d = *at;
+	struct recipient *d = *at;
 
 	*at = d->next;
 	if (*at == NULL)
-		m->end = at;
+		m->rcpts_end = at;
 	hash_del(&m->seen, &d->link);
-	m->ndest--;
+	m->nrcpt--;
 	m->nrouted -= strcmp(d->channel, "error") != 0;
 	free(d);
 }
@@ -61,8 +61,8 @@ remove_recipient(struct mail *m, struct addressee **at)
 void
 mail_free(struct mail *m)
 {
-	while (m->dests != NULL)
-		remove_recipient(m, &m->dests);
+	while (m->rcpts != NULL)
+		remove_recipient(m, &m->rcpts);
 	free(m->seen.v);
 	head_free(&m->head);
 }
@@ -118,10 +118,10 @@ is_known(struct mail *m, unsigned hash, const char *channel,
     const char *host, const char *user)
 {
 	struct hlink *l;
-	struct addressee *d;
+	struct recipient *d;
 
 	for (l = hash_first(&m->seen, hash); l != NULL; l = hash_next(l)) {
-		d = OWNER(struct addressee, link, l);
+		d = OWNER(struct recipient, link, l);
 		if (strcmp(d->channel, channel) == 0 &&
 		    strcmp(d->host, host) == 0 && strcmp(d->user, user) == 0)
 			return 1;
@@ -149,18 +149,19 @@ put_string(char **p, const char *s)
 }
 
 static void
-add_addressee(struct mail *m, const char *channel, const char *host,
+add_recipient(struct mail *m, const char *channel, const char *host,
     const char *user, const char *addr)
 {
 	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], why[WHY_SIZE], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
-	struct addressee *d;
+	struct recipient *d;
 	struct text t;
 
 	if (is_known(m, hash, channel, host, user))
 		return;
-	if (m->ndest == DESTS_MOST) {
-		set_full(m, X_UNAVAILABLE, "it has more than 10000 recipients");
+	if (m->nrcpt == RCPTS_MOST) {
+		set_full(m, X_UNAVAILABLE,
+		    "the message has more than 10000 recipients");
 		return;
 	}
 	text_init(&t, dsn, sizeof(dsn));
@@ -173,7 +174,7 @@ add_addressee(struct mail *m, const char *channel, const char *host,
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
-		set_full(m, X_OSERR, "there is no memory for its recipients");
+		set_full(m, X_OSERR, "there is no memory for the recipients");
 		return;
 	}
 	p = (char *)(d + 1);
@@ -186,10 +187,10 @@ add_addressee(struct mail *m, const char *channel, const char *host,
 	d->line = m->line;
 	d->also = m->also;
 	m->also = 1;
-	*m->end = d;
-	m->end = &d->next;
+	*m->rcpts_end = d;
+	m->rcpts_end = &d->next;
 	hash_add(&m->seen, &d->link, hash);
-	m->ndest++;
+	m->nrcpt++;
 	m->nrouted += strcmp(channel, "error") != 0;
 }
 
@@ -212,8 +213,8 @@ add_failed(struct mail *m, const char *kind, const char *user,
     const char *addr, const char *why)
 {
 	m->why = why;
-	if (m->report)
-		add_addressee(m, "error", kind, user, addr);
+	if (m->wants_dsn)
+		add_recipient(m, "error", kind, user, addr);
 	m->why = NULL;
 }
 
@@ -264,7 +265,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 	strcpy(folded, addr);
 	addr_fold_domain(folded);
 	if (m->blind) {
-		add_addressee(m, "", "", folded, addr);
+		add_recipient(m, "", "", folded, addr);
 	} else if (route_find(m->routes, m->as, folded,
 	    m->past_hold ? "hold" : NULL,
 	    way != NULL ? way->alias : NULL, &t) < 0) {
@@ -276,7 +277,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 		follow_alias(m, t.alias, given, way);
 	} else {
 		m->line = t.line;
-		add_addressee(m, t.channel, t.host, t.user, given);
+		add_recipient(m, t.channel, t.host, t.user, given);
 	}
 }
 
@@ -295,7 +296,7 @@ add_address(struct mail *m, const char *addr)
 		add_refused(m, given, "no user follows our own name in UUCP",
 		    X_NOUSER);
 	else if (m->toobig)
-		add_addressee(m, "error", "toobig", addr, addr);
+		add_recipient(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special_byte(addr))
 		add_refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
@@ -338,18 +339,18 @@ int
 mail_add_path(struct mail *m, const char *path, int keep)
 {
 	const char *end = path + strlen(path);
-	struct addressee **added = m->end;	/* where the new ones begin */
+	struct recipient **added = m->rcpts_end;	/* the new ones */
 	unsigned nwrong = m->nwrong;
 	int code;
 
 	m->code = m->full = 0;
-	m->report = keep;
+	m->wants_dsn = keep;
 	mail_add_list(m, path, end);
 	code = keep ? 0 : m->code;
 	if (code != 0 && *added != NULL) {
 		code = 0;
 		m->turn = ++turns;
-		m->report = 1;
+		m->wants_dsn = 1;
 		mail_add_list(m, path, end);
 	}
 	if (m->full != 0) {
@@ -384,7 +385,7 @@ mail_add_header_rcpts(struct mail *m)
 void
 mail_fail_all(struct mail *m, const char *host)
 {
-	struct addressee *d, **at = &m->dests;
+	struct recipient *d, **at = &m->rcpts;
 
 	while ((d = *at) != NULL) {
 		if (d->also) {
@@ -425,10 +426,13 @@ parse_sender(struct mail *m, const char *s)
 	}
 	/* with blind, submit -q adds our domain */
 	bare = n == 1 && addr_domain(one) == NULL && !m->blind;
-	if (n == 1 && text_fmt(m->sender, sizeof(m->sender), "%s%s%s", one,
+	if (n != 1)
+		say("sender %s: it must be one address", s);
+	else if (text_fmt(m->sender, sizeof(m->sender), "%s%s%s", one,
 	    bare ? "@" : "", bare ? m->routes->domain : "") == 0)
 		return 0;
-	say("sender %s: it must be one address", s);
+	else
+		say("sender %s: it is too long with our domain", s);
 	return -1;
 }
 

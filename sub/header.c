@@ -150,7 +150,7 @@ add_byte(struct header *h, int c)
 	if (h->n + 2 > h->size) {
 		s = realloc(h->s, h->size + 8192);
 		if (s == NULL)
-			return "there is no memory for its header";
+			return "there is no memory for the header";
 		h->s = s;
 		h->size += 8192;
 	}
@@ -165,7 +165,7 @@ static const char *
 length_fault(const struct header *h)
 {
 	return h->n + h->dropped > HEAD_MOST + h->slack ?
-	    "its header is longer than 256 KB" : NULL;
+	    "the header is longer than 256 KB" : NULL;
 }
 
 /* Reads the rest of a line of the header. */

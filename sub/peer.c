@@ -106,7 +106,7 @@ peer_is_served(const char *list, char *name, size_t size)
 #ifndef NO_GETADDRINFO
 		struct sockaddr_in6 in6;
 #endif
-		char	room[256];
+		char	room[256];	/* for the path of a local socket */
 	} a;
 	const unsigned char *p = (unsigned char *)&a.in.sin_addr;
 	socklen_t n = sizeof(a);
@@ -114,11 +114,9 @@ peer_is_served(const char *list, char *name, size_t size)
 
 	memset(&a, 0, sizeof(a));
 	if (getpeername(0, &a.any, &n) < 0) {
-		text_fmt(name, size, "an unknown peer");
-		if (errno != ENOTSOCK)
-			return 0;
-		name[0] = '\0';
-		return 1;
+		found = errno == ENOTSOCK;
+		text_fmt(name, size, found ? "" : "an unknown peer");
+		return found;
 	}
 	text_fmt(name, size, "local");
 	if (a.any.sa_family == AF_UNIX)

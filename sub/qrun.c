@@ -70,40 +70,45 @@
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which a change shows in the
 				 * modification time */
-#define AGAIN_MOST	900	/* most seconds between runs after trouble */
+#define AGAIN_MOST	900	/* seconds; a shorter pause after trouble is
+				 * doubled */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
 #define RECOVER_MOST	300	/* seconds between such looks, at most */
 
 struct file {
 	const char *po, *base;
-	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
+	char	path[PATH_SIZE];	/* po/DIRECTORY/NUM */
 	int	ours;		/* root or the post office's owner has it, and
 				 * nobody else can write to it */
-	int	whole;		/* no other user can reach the file */
+	int	unreachable;		/* no other user can reach the file */
 	struct stat st;
 	FILE	*f;
 	struct input in;
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* sender of the envelope, in <> */
-	int	from, full, null, to;	/* the envelope had such a line */
+	/* the envelope had such a line; is_null: errormsg or channel error */
+	int	has_from, has_fullname, has_to, is_null;
+	int	bad_sender;	/* the sender of the envelope is wrong */
 	int	has_sender;	/* m has the sender */
-	const char *why;	/* why the file is bad, or NULL */
+	const char *why;	/* with BAD, and while the envelope is read: why
+				 * the file is bad; else it may be anything */
 	int	bounce;		/* the bad file has no sender for a DSN */
 };
 
-/* place: a directory during a run. */
-struct place {
+/* run: a run, and the directory that it reads. */
+struct run {
 	const char *po, *dir;
 	struct routes routes;
 	char	why[DEFERRED_WHY];	/* why all mail is deferred, or "" */
 	unsigned deferred;	/* files deferred for this reason */
 	struct scan scan;
-	unsigned long mark;	/* mark of the table, for deferred/ */
+	unsigned long table_id;	/* number of the table, for deferred/ */
 	unsigned left;		/* files that stay in router/ */
 	int	low;		/* new files in router/ go first */
-	int	turn;		/* descriptor whose offset is the index of the
-				 * next file, for all workers */
+	int	lock;		/* descriptor of .submit.lock, whose offset is
+				 * the index of the next file, for all workers
+				 */
 };
 
 static struct office_routers routers;
@@ -122,7 +127,7 @@ static int notices = -1;	/* the socket for notices, or -1 */
 static void
 env_from(struct file *q, char *value)
 {
-	q->from = 1;
+	q->has_from = 1;
 	q->has_sender = 0;
 	if (text_fmt(q->sender, sizeof(q->sender), "%s", value) < 0)
 		q->why = "its sender is too long";
@@ -131,7 +136,7 @@ env_from(struct file *q, char *value)
 static void
 env_fullname(struct file *q, char *value)
 {
-	q->full = 1;
+	q->has_fullname = 1;
 	text_fmt(q->m.author.full, sizeof(q->m.author.full), "%s", value);
 }
 
@@ -139,7 +144,7 @@ static void
 env_null(struct file *q, char *value)
 {
 	(void)value;
-	q->null = 1;
+	q->is_null = 1;
 	q->has_sender = 0;
 }
 
@@ -194,20 +199,21 @@ env_todsn(struct file *q, char *value)
 			q->why = "its todsn is wrong";
 }
 
-/* Sets the sender: 0, or -1 after saying what is wrong. */
-static int
+/* Sets the sender, or bad_sender after saying what is wrong. */
+static void
 set_sender(struct file *q)
 {
-	if (!q->from)
+	if (!q->has_from)
 		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
 	q->has_sender = 1;
-	return mail_set_sender(&q->m, q->null ? "" : q->sender);
+	q->bad_sender = mail_set_sender(&q->m, q->is_null ? "" :
+	    q->sender) < 0;
 }
 
 static void
 env_to(struct file *q, char *value)
 {
-	q->to = 1;
+	q->has_to = 1;
 	if (!q->has_sender)	/* routes may depend on the sender */
 		set_sender(q);
 	mail_add_list(&q->m, value, value + strlen(value));
@@ -331,7 +337,7 @@ read_message(struct file *q)
 
 	if (read_envelope(q) != NULL)
 		return BAD;
-	if (q->from && !q->full)
+	if (q->has_from && !q->has_fullname)
 		m->author.full[0] = '\0';	/* the sender is another */
 	errno = 0;
 	q->why = head_read(&m->head, &q->in);
@@ -342,10 +348,11 @@ read_message(struct file *q)
 	if (q->why != NULL)
 		return BAD;
 	q->why = "its sender is wrong";
-	if ((!q->has_sender || (m->sender[0] == '\0' && !q->null)) &&
-	    set_sender(q) < 0)
+	if (!q->has_sender)
+		set_sender(q);
+	if (q->bad_sender)
 		return BAD;
-	if (!q->to)
+	if (!q->has_to)
 		mail_add_header_rcpts(m);
 	if (m->full == X_OSERR)
 		return LATER;
@@ -353,7 +360,7 @@ read_message(struct file *q)
 	if (m->full != 0)
 		return fail_message(q, "toomany", "5.5.3");
 	q->why = "it names no recipient";
-	if (m->ndest == 0)
+	if (m->nrcpt == 0)
 		return BAD;
 	q->why = "no recipient can get it, and it has no sender for a DSN";
 	q->bounce = m->nrouted == 0 && m->sender[0] == '\0';
@@ -373,7 +380,7 @@ queue_file(struct file *q, const char *path, int fd, unsigned long num,
 	enum verdict v;
 
 	if (mail_complete(&q->m, num, name) < 0) {
-		say("there is no memory for its header");
+		say("there is no memory for the header");
 		return LATER;
 	}
 	/* an agent may remove the message at once: its id is made before */
@@ -382,6 +389,7 @@ queue_file(struct file *q, const char *path, int fd, unsigned long num,
 	if (v != LATER && verbose_run) {
 		say_set_topic(NULL);
 		say("accepted router=%s id=%s msg=%s", q->base, id, name);
+		say_set_topic(q->path + strlen(q->po) + 1);
 	}
 	return v;
 }
@@ -439,13 +447,13 @@ queue_copy(struct file *q)
 	return v;
 }
 
-/* Puts a copy of a queued file into postman/, for the postmaster.  Its name has
- * an underscore. */
+/* Puts a copy of a queued file into postman/, for the postmaster.  Its name is
+ * NUM_syntax, or NUM_untold if there is no sender who could get a DSN. */
 static void
 keep_copy(const struct file *q, const char *base)
 {
 	double size = (double)q->st.st_size;
-	const char *mark = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
+	const char *end = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
 	    "_syntax" : "_untold" BOUNCE_NEW;
 	char to[ASIDE_SIZE];
 	struct post p;
@@ -456,7 +464,7 @@ keep_copy(const struct file *q, const char *base)
 		say("cannot be copied: %s", strerror(errno));
 		return;
 	}
-	aside_make_path(to, q->po, base, mark);
+	aside_make_path(to, q->po, base, end);
 	if (accept_copy(&p, fileno(q->f), &q->st, size) == TAKEN) {
 		if (rename(p.path, to) < 0)
 			say_cannot("make", to);
@@ -492,13 +500,13 @@ open_file(struct file *q)
 	char here[4096], dir[PATH_SIZE];
 	const char *base = strrchr(q->path, '/') + 1;
 	struct stat st;
-	int fd = -1, back, err;
+	int fd = -1, known, back, err;
 
 	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - q->path), q->path);
 	rights_use_root(1);
-	back = getcwd(here, sizeof(here)) != NULL;
+	known = getcwd(here, sizeof(here)) != NULL;
 	rights_use_root(0);
-	if (!back || chdir(dir) < 0)
+	if (!known || chdir(dir) < 0)
 		return -1;
 	if (stat(".", &st) < 0 || !rights_is_ours((long)st.st_uid)) {
 		errno = EPERM;
@@ -524,15 +532,19 @@ static void
 set_rights(struct file *q, const struct routes *routes, const char *dir,
     long uid)
 {
-	int hidden = strcmp(dir, "private") == 0;
+	int in_private = strcmp(dir, "private") == 0;
 	int closed = (q->st.st_mode & 022) == 0;	/* none but the owner
 							 * may write to it */
 
-	q->ours = !hidden && closed && rights_is_ours(uid);
-	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
-	    strcmp(dir, DEFERRED) == 0) && accept_is_safe(q->po, &q->st)) ||
-	    (hidden && closed && rights_is_ours((long)q->st.st_uid));
-	q->m.report = 1;
+	q->ours = !in_private && closed && rights_is_ours(uid);
+	if (in_private)
+		/* a run gave the file to us before a crash */
+		q->unreachable = closed && rights_is_ours((long)q->st.st_uid);
+	else
+		q->unreachable = q->ours || ((strcmp(dir, "router") == 0 ||
+		    strcmp(dir, DEFERRED) == 0) &&
+		    accept_is_safe(q->po, &q->st));
+	q->m.wants_dsn = 1;
 	q->m.tame = rights_is_ours(uid);
 	q->m.head.slack = SLACK;
 	if (!q->ours && routes->most != 0 &&
@@ -567,8 +579,8 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 	q->why = NULL;
 	v = read_message(q);
 	if (v == TAKEN)
-		v = q->ours || (q->whole && !q->m.toobig) ? queue_original(q) :
-		    queue_copy(q);
+		v = q->ours || (q->unreachable && !q->m.toobig) ?
+		    queue_original(q) : queue_copy(q);
 	/* a wrong address, or a refused one without a sender to tell */
 	if (v == TAKEN && !q->m.toobig && (q->m.nsyntax > 0 ||
 	    (q->m.nwrong > 0 && q->m.sender[0] == '\0')))
@@ -629,24 +641,22 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 
 /* Queues, defers or sets aside one file. */
 static enum verdict
-process_file(const struct place *p, const char *base)
+process_file(const struct run *p, const char *base)
 {
 	const char *dir = p->dir;
 	static struct file q;	/* large, and there is only one at a time */
-	char topic[PATH_SIZE];
 	enum verdict v;
 
 	memset(&q, 0, sizeof(q));
 	q.po = p->po;
 	q.base = base;
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
-	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
-	say_set_topic(topic);
+	say_set_topic(q.path + strlen(q.po) + 1);
 	v = open_and_queue(&q, &p->routes, dir, base);
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
-		defer_file(p->po, q.path, base, p->mark, say_last());
+		defer_file(p->po, q.path, base, p->table_id, say_last());
 	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
 		deferred_remove(p->po, base);
 	return v;
@@ -734,7 +744,7 @@ is_hidden(const char *s)
 /* Processes files of the list until none is left: 0, or an exit code.  Workers
  * have one offset: who moves it by one has that file. */
 static int
-process_list(struct place *p)
+process_list(struct run *p)
 {
 	int code = 0;
 	const char *base, *path;
@@ -742,7 +752,7 @@ process_list(struct place *p)
 	long next;
 
 	while (!leave) {
-		next = (long)lseek(p->turn, (off_t)1, SEEK_CUR) - 1;
+		next = (long)lseek(p->lock, (off_t)1, SEEK_CUR) - 1;
 		if (next < 0 || (unsigned long)next >= p->scan.n)
 			break;
 		base = p->scan.v[next].name;
@@ -750,13 +760,13 @@ process_list(struct place *p)
 		    p->left)
 			break;
 		if (strcmp(p->dir, DEFERRED) == 0 &&
-		    !defer_is_due(p->po, base, p->mark))
+		    !defer_is_due(p->po, base, p->table_id))
 			continue;
 		path = path_in(p->po, "%s/%s", p->dir, base);
 		if (p->why[0] != '\0')
 			p->deferred += lstat(path, &st) == 0 &&
 			    S_ISREG(st.st_mode) && defer_file(p->po, path,
-			    base, p->mark, p->why) == 0;
+			    base, p->table_id, p->why) == 0;
 		else if (process_file(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
@@ -772,7 +782,8 @@ wait_worker(pid_t pid)
 	pid_t ended;
 
 	do {
-		/* the signal may have come while we had work, too */
+		/* SIGTERM may also have come before waitpid, which it then
+		 * does not interrupt */
 		if (leave && !passed)
 			passed = kill(pid, SIGTERM) == 0;
 		ended = waitpid(pid, &status, 0);
@@ -788,9 +799,9 @@ wait_worker(pid_t pid)
 /* Shares the list between n processes, of which we are one: 0, or an exit code.
  */
 static int
-share_list(struct place *p, unsigned n)
+share_list(struct run *p, unsigned n)
 {
-	pid_t pid[64];
+	pid_t pid[WORKERS_MOST];
 	int code, other;
 	unsigned i;
 
@@ -813,7 +824,7 @@ share_list(struct place *p, unsigned n)
 /* Processes all files of the directory whose names fit, under the lock: 0, or
  * an exit code. */
 static int
-process_dir(struct place *p, const char *dir, int (*fits)(const char *))
+process_dir(struct run *p, const char *dir, int (*fits)(const char *))
 {
 	unsigned n = p->why[0] != '\0' ? 1 : (unsigned)p->routes.workers;
 	int code;
@@ -827,7 +838,7 @@ process_dir(struct place *p, const char *dir, int (*fits)(const char *))
 	if (n > p->scan.n)
 		n = p->scan.n;
 	code = X_TEMPFAIL;
-	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)
+	if (lseek(p->lock, (off_t)0, SEEK_SET) != 0)
 		say_cannot("use", ".submit.lock");
 	else
 		code = n > 1 ? share_list(p, n) : process_list(p);
@@ -838,7 +849,7 @@ process_dir(struct place *p, const char *dir, int (*fits)(const char *))
 /* Processes router/ and, while it has nothing new, the others: 0, or an exit
  * code. */
 static int
-process_routers(struct place *p)
+process_routers(struct run *p)
 {
 	int i, bad, code = 0;
 
@@ -878,7 +889,7 @@ load_table(struct routes *routes, const char *table)
 
 /* Returns a number that changes with the table; 0: no table. */
 static unsigned long
-table_mark(const char *table)
+table_id_of(const char *table)
 {
 	struct stat st;
 	int bad;
@@ -892,50 +903,54 @@ table_mark(const char *table)
 
 /* Processes all directories: 0, or an exit code. */
 static int
-process_dirs(struct place *p)
+process_dirs(struct run *p)
 {
-	int hidden = 0, code, old = 0;
+	int code, private_code = 0, deferred_code = 0;
 
 	if (p->why[0] == '\0') {
 		if (entry_check_room(p->po, &p->routes, 0.0) < 0 ||
 		    rights_make_dir(p->po, "private", 077) < 0)
 			return X_TEMPFAIL;
-		hidden = process_dir(p, "private", is_hidden);
+		private_code = process_dir(p, "private", is_hidden);
 	}
 	if (defer_has_dir(p->po)) {
-		old = process_dir(p, DEFERRED, deferred_is_name);
-		defer_next_wait(p->po, p->mark);
+		deferred_code = process_dir(p, DEFERRED, deferred_is_name);
+		/* this also removes reasons without files */
+		defer_next_wait(p->po, p->table_id);
 	}
 	code = process_routers(p);
 	if (p->deferred > 0)
-		say("messages moved to " DEFERRED " until there is a table: "
-		    "%u", p->deferred);
-	return p->why[0] != '\0' ? X_CONFIG : code != 0 ? code :
-	    old != 0 ? old : hidden;
+		say("messages moved to " DEFERRED " until the table can be "
+		    "used: %u", p->deferred);
+	if (p->why[0] != '\0')
+		return X_CONFIG;
+	if (code == 0)
+		code = deferred_code;
+	return code != 0 ? code : private_code;
 }
 
 /* Does one run: 0, or an exit code. */
 static int
 run(const char *po, const char *table)
 {
-	static struct place p;
+	static struct run p;
 	int code;
 
 	memset(&p, 0, sizeof(p));
 	p.po = po;
-	p.turn = lock_runs(po);
-	p.mark = table_mark(table);
-	if (p.turn < 0)
+	p.lock = lock_runs(po);
+	p.table_id = table_id_of(table);
+	if (p.lock < 0)
 		return X_TEMPFAIL;
 	if (load_table(&p.routes, table) < 0) {
 		if (errno != EINVAL)
-			say_cannot("read", table);
-		text_fmt(p.why, sizeof(p.why), "no table of routes: %s",
+			say("%s", p.routes.mistake);
+		text_fmt(p.why, sizeof(p.why), "the table cannot be used: %s",
 		    p.routes.mistake);
 	}
 	code = process_dirs(&p);
 	route_free(&p.routes);
-	close(p.turn);
+	close(p.lock);
 	return code;
 }
 
@@ -998,12 +1013,13 @@ open_notices(const char *po)
 /* watch: a directory between repeated runs. */
 struct watch {
 	const char *dir;
-	int	known, settled;
+	int	known, settled;	/* mtime is set; a further change would show in
+				 * it */
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
 	double	due;		/* mono; transport/: the next look;
 				 * deferred/: the next try, -1: none */
-	unsigned long mark;	/* deferred/: mark of the table */
+	unsigned long table_id;	/* deferred/: number of the table */
 };
 
 /* Returns 1 if the directory may have changed since it was read. */
@@ -1041,21 +1057,21 @@ recover_if_due(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
-/* Returns 1 if a try of deferred mail is due.  A run or an operator changes the
- * directory.  A file whose reason cannot be written is tried each DEFER_LEAST
- * seconds. */
+/* Returns 1 if a try of deferred mail is due.  The time of it is computed anew
+ * when a run or mailq has changed the directory, or the table is another.  A
+ * file whose reason cannot be written is tried each DEFER_LEAST seconds. */
 static int
 is_deferred_due(struct watch *w, const char *po, const char *table)
 {
-	unsigned long mark;
+	unsigned long table_id;
 	long wait;
 
 	if (!defer_has_dir(po))
 		return 0;
-	mark = table_mark(table);
-	if (has_changed(w, po) || mark != w->mark) {
-		w->mark = mark;
-		wait = defer_next_wait(po, mark);
+	table_id = table_id_of(table);
+	if (has_changed(w, po) || table_id != w->table_id) {
+		w->table_id = table_id;
+		wait = defer_next_wait(po, table_id);
 		w->due = wait < 0 ? -1 : now.mono + (double)wait;
 	}
 	if (w->due < 0 || now.mono < w->due)
@@ -1088,7 +1104,8 @@ tidy_if_due(struct tidier *t, const char *po)
 	_exit(0);
 }
 
-/* Does a run after each change, or after a time that follows a failed run. */
+/* Does a run after each change and, after a failed run, when a pause is over,
+ * which doubles with each. */
 static void
 run_every(const char *po, const char *table, long every)
 {
@@ -1125,11 +1142,11 @@ run_every(const char *po, const char *table, long every)
 int
 qrun_become_owner(const char *po)
 {
-	int serves;
+	int can_queue;
 
-	if (entry_open(po, &serves) < 0)
+	if (entry_open(po, &can_queue) < 0)
 		return X_TEMPFAIL;
-	if (!serves) {
+	if (!can_queue) {
 		say("you may not write to %s/transport; only its owner or root "
 		    "can run submit -q", po);
 		return X_NOPERM;
@@ -1174,9 +1191,9 @@ qrun(const char *po, const char *table, long every, int verbose)
 		    "there; remove it", (long)log.st_uid);
 		return X_NOPERM;
 	}
-	fd_close_from(3);	/* descriptors of the parent may be pipes whose
-				 * end it waits for, or all that select can take
-				 */
+	/* descriptors of the parent may be pipes whose end it waits for, or so
+	 * many that ours would be too large for select */
+	fd_close_from(3);
 	if (catch_term() < 0)
 		return X_OSERR;
 	open_notices(po);

@@ -9,31 +9,31 @@
  *
  * Root's submit acts as the owner of the post office, who may be a service
  * user: no name in his directories can make root write elsewhere.  It is root
- * only while it reads the table and, with -q, while it opens and takes over
- * files of other users.
+ * only while it reads the table and, with -q, while it opens .submit.lock, and
+ * while it opens and takes over files of other users.
  *
  * Both need effective ids that can be changed and changed back.  With
- * NO_SETEUID, setgid does that for the group, as in POSIX.1-1990; it then gives
- * up the group only as far as setgid can, and root stays root.
+ * NO_SETEUID, setgid does that for the group, as in POSIX.1-1990; submit then
+ * gives up the group only as far as setgid can, and root stays root.
  */
 #include "submit.h"
 #ifdef NO_SETEUID
-#define CAN_SERVE 0
+#define CAN_BE_OWNER 0
 #define setegid setgid
-#define seteuid setuid		/* is never called, as CAN_SERVE is 0 */
+#define seteuid setuid		/* is never called, as CAN_BE_OWNER is 0 */
 #else
-#define CAN_SERVE 1
+#define CAN_BE_OWNER 1
 #endif
 
-static gid_t ours;		/* group of a set-group-id bit, or our own */
-static gid_t first;		/* the effective group at the start */
+static gid_t bit_gid;		/* group of a set-group-id bit, or our own */
+static gid_t start_gid;		/* the effective group at the start */
 static struct stat owner;	/* owner of the post office's transport/ */
-static int serving;		/* root acts as the owner */
+static int as_owner;		/* root acts as the owner */
 
 int
 rights_start(void)
 {
-	first = ours = getegid();
+	start_gid = bit_gid = getegid();
 #ifdef NO_SETEUID
 	if (setuid(getuid()) < 0)
 		return -1;
@@ -42,6 +42,7 @@ rights_start(void)
 	if (setuid(getuid()) < 0 || setreuid(getuid(), getuid()) < 0)
 		return -1;
 #endif
+	errno = EPERM;
 	return geteuid() == getuid() ? setegid(getgid()) : -1;
 }
 
@@ -54,10 +55,11 @@ rights_drop(void)
 #else
 	if (setgid(getgid()) < 0 || setregid(getgid(), getgid()) < 0)
 		return -1;
-	if (getuid() != 0 && ours != getgid() && setegid(ours) == 0)
+	errno = EPERM;
+	if (getuid() != 0 && bit_gid != getgid() && setegid(bit_gid) == 0)
 		return -1;	/* the group was not given up for good */
 #endif
-	ours = getgid();
+	bit_gid = getgid();
 	return 0;
 }
 
@@ -67,15 +69,15 @@ is_way_in(const char *po, const char *dir)
 {
 	struct stat st;
 
-	return stat(path_in(po, "%s", dir), &st) == 0 && st.st_gid == ours &&
+	return stat(path_in(po, "%s", dir), &st) == 0 && st.st_gid == bit_gid &&
 	    post_is_closed(&st);
 }
 
 int
 rights_has_way_in(const char *po)
 {
-	return ours != getgid() && getuid() != 0 && is_way_in(po, "public") &&
-	    is_way_in(po, "router");
+	return bit_gid != getgid() && getuid() != 0 &&
+	    is_way_in(po, "public") && is_way_in(po, "router");
 }
 
 const char *
@@ -85,11 +87,11 @@ rights_advice(const char *po)
 	struct stat st;
 
 	if (stat(path_in(po, "public"), &st) < 0 || !post_is_closed(&st) ||
-	    st.st_gid == first)
+	    st.st_gid == start_gid)
 		return "try again later";
-	text_fmt(text, sizeof(text), "as %s/public is its group's alone and "
-	    "submit does not have it; the administrator can chgrp %ld submit "
-	    "and chmod 2755 it", po, (long)st.st_gid);
+	text_fmt(text, sizeof(text), "as only the group %ld may write to "
+	    "%s/public; the administrator can run: chgrp %ld submit; "
+	    "chmod 2755 submit", (long)st.st_gid, po, (long)st.st_gid);
 	return text;
 }
 
@@ -98,7 +100,7 @@ rights_use_group(int on)
 {
 	int err = errno;
 
-	if (ours != getgid() && setegid(on ? ours : getgid()) < 0 && !on)
+	if (bit_gid != getgid() && setegid(on ? bit_gid : getgid()) < 0 && !on)
 		_exit(X_NOPERM);
 	errno = err;
 }
@@ -114,12 +116,12 @@ rights_become_owner(const char *po)
 		say("%s is a link, or no directory", path);
 		return -1;
 	}
-	if (!CAN_SERVE || geteuid() != 0 || owner.st_uid == 0)
+	if (!CAN_BE_OWNER || geteuid() != 0 || owner.st_uid == 0)
 		return 0;
 	if (groups_leave(owner.st_gid) < 0 ||
 	    setegid(owner.st_gid) < 0 || seteuid(owner.st_uid) < 0)
 		return say_cannot("become the owner of", path);
-	serving = 1;
+	as_owner = 1;
 	return 0;
 }
 
@@ -128,7 +130,7 @@ rights_use_root(int on)
 {
 	int err = errno;
 
-	if (serving && seteuid(on ? 0 : owner.st_uid) < 0 && !on)
+	if (as_owner && seteuid(on ? 0 : owner.st_uid) < 0 && !on)
 		_exit(X_NOPERM);
 	errno = err;
 }
@@ -155,6 +157,13 @@ rights_make_dir(const char *po, const char *dir, int closed)
 	say("%s must be a directory of the post office's owner, closed to "
 	    "others", path);
 	return -1;
+}
+
+int
+rights_give_made(int fd)
+{
+	return as_owner || geteuid() != 0 || owner.st_uid == 0 ? 0 :
+	    fchown(fd, owner.st_uid, owner.st_gid);
 }
 
 int

@@ -78,7 +78,6 @@
 #define POSTMANAGE	(30 * 86400L)	/* seconds */
 #define POSTBYTES	(1UL << 20)	/* bytes of double bounces */
 #define SIZE_MOST	(64UL << 20)	/* bytes of a message */
-#define WORKERS_MOST	64
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
 
 enum user {
@@ -263,7 +262,7 @@ add_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, const char *user)
 {
 	struct route *r;
-	const char *why = add_line(t, &t->end, pattern, &r);
+	const char *why = add_line(t, &t->first_end, pattern, &r);
 
 	if (why != NULL)
 		return why;
@@ -302,7 +301,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	struct addr_list l;
 	struct route *r;
 	struct text list;
-	const char *why = add_line(t, &t->end, pattern, &r);
+	const char *why = add_line(t, &t->first_end, pattern, &r);
 
 	if (why != NULL)
 		return why;
@@ -339,7 +338,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	if (to == NULL)
 		return "the new name of the sender is missing";
 	t->word = pattern;
-	why = add_line(t, &t->last, pattern, &r);
+	why = add_line(t, &t->senders_end, pattern, &r);
 	if (why != NULL)
 		return why;
 	t->word = to;
@@ -483,10 +482,10 @@ say_mistake(struct routes *t, const char *why)
 }
 
 static int
-fail_load(struct routes *t, int err)
+fail_load(struct routes *t, const char *what, const char *name, int err)
 {
-	text_fmt(t->mistake, sizeof(t->mistake), "cannot read %s: %s", t->path,
-	    strerror(err));
+	text_fmt(t->mistake, sizeof(t->mistake), "cannot read the %s %s: %s",
+	    what, name, strerror(err));
 	errno = err;
 	return -1;
 }
@@ -499,8 +498,8 @@ route_load(struct routes *t, const char *path)
 	int fd;
 
 	memset(t, 0, sizeof(*t));
-	t->end = &t->first;
-	t->last = &t->senders;
+	t->first_end = &t->first;
+	t->senders_end = &t->senders;
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
@@ -509,13 +508,12 @@ route_load(struct routes *t, const char *path)
 	t->postbytes = POSTBYTES;
 	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
-	if (is_transient(errno) && errno != EACCES) {
-		t->path = "the file mailname";
-		return fail_load(t, errno);
-	}
+	/* a file that this user may not read stays so */
+	if (is_transient(errno) && errno != EACCES)
+		return fail_load(t, "file", "mailname", errno);
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		return fail_load(t, errno);
+		return fail_load(t, "table", path, errno);
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
@@ -527,7 +525,7 @@ route_load(struct routes *t, const char *path)
 	}
 	close(fd);
 	if (l.error != 0)
-		return fail_load(t, l.error);
+		return fail_load(t, "table", path, l.error);
 	errno = EINVAL;
 	return t->mistake[0] != '\0' ? -1 : 0;
 }
@@ -537,7 +535,7 @@ route_free(struct routes *t)
 {
 	struct route *r;
 
-	*t->end = t->senders;
+	*t->first_end = t->senders;
 	while ((r = t->first) != NULL) {
 		t->first = r->next;
 		pat_free(r->patterns);
@@ -547,9 +545,6 @@ route_free(struct routes *t)
 		free(r->list);
 		free(r);
 	}
-	t->end = &t->first;
-	t->senders = NULL;
-	t->last = &t->senders;
 }
 
 /* ---- finding --------------------------------------------------------- */

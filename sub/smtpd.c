@@ -17,9 +17,10 @@
  * with one is read up to its end, CR LF . CR LF, and refused.  So nothing in a
  * message can be taken for a command that another server sees elsewhere.
  *
- * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies;
- * what is wrong is printed, and counts in the exit status.  Wrong recipients
- * get a DSN.  Lines may end in LF alone.
+ * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies.
+ * A wrong recipient is printed, and the sender gets a DSN; what is wrong
+ * otherwise is printed and counts in the exit status.  Lines may end in LF
+ * alone.
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -269,7 +270,7 @@ do_ehlo(char *arg)
 	reply("250-%s", s.how->routes->domain);
 	reply("250-SIZE %lu", s.how->routes->most);
 	printf("250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n"
-	    "%s250 DSN\r\n", s.how->serves ? "250-ETRN\r\n" : "");
+	    "%s250 DSN\r\n", s.how->can_queue ? "250-ETRN\r\n" : "");
 }
 
 /* Makes the mail of a transaction: 0, or -1 if the user cannot be looked up
@@ -285,7 +286,7 @@ start_mail(struct mail *m)
 		text_fmt(m->author.from, sizeof(m->author.from), "%s ([%s])",
 		    s.helo[0] != '\0' ? s.helo : "unknown", s.peer);
 	m->blind = s.how->blind;
-	m->report = m->tame = 1;
+	m->wants_dsn = m->tame = 1;
 	return 0;
 }
 
@@ -342,7 +343,7 @@ do_rcpt(char *arg)
 	else if (code == X_UNAVAILABLE)
 		/* a client sends the rest in another message; a batch cannot */
 		reply("%s with %s the message would have more than 10000 "
-		    "recipients", s.how->batch || s.m.ndest == 0 ?
+		    "recipients", s.how->batch || s.m.nrcpt == 0 ?
 		    "552 5.5.3" : "452 4.5.3", path);
 	else
 		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
@@ -352,12 +353,12 @@ do_rcpt(char *arg)
 static void
 do_data(char *arg)
 {
-	char name[80];
+	char name[ENTRY_NAME];
 	int code;
 
 	(void)arg;
 	/* in a batch, the message follows even then */
-	if (!s.how->batch && (!s.begun || s.m.ndest == 0)) {
+	if (!s.how->batch && (!s.begun || s.m.nrcpt == 0)) {
 		reply("503 5.5.1 there is no recipient");
 		return;
 	}
@@ -366,7 +367,7 @@ do_data(char *arg)
 	s.data.next = get_byte;
 	s.data.eol = s.how->batch ? EOL_CRLF : EOL_STRICT;
 	code = X_DATAERR;
-	if (s.begun && s.m.ndest > 0)
+	if (s.begun && s.m.nrcpt > 0)
 		code = s.how->take(s.how, &s.m, &s.data, name);
 	else
 		say("a message has no sender or no recipient");
@@ -417,7 +418,7 @@ static void
 do_etrn(char *arg)
 {
 	arg += *arg == '@';
-	if (!s.how->serves)
+	if (!s.how->can_queue)
 		reply("502 5.5.1 only the owner of the queue may ask for that");
 	else if (!etrn_is_host(arg) || *arg == '#')
 		reply("501 5.5.4 it names no host");

@@ -16,15 +16,18 @@
 
 #define ADDR_SIZE	1000	/* bytes of an address, the NUL included */
 #define DOMAIN_SIZE	256	/* bytes of a domain, the NUL included */
+#define WORKERS_MOST	64	/* processes of a run */
 #define HOPS_MOST	50	/* Received fields of a message in a loop */
 
-/* verdict: what became of a file.  With all but TAKEN a line was printed. */
+/* verdict: what became of a file.  With LATER and STAYS a line was printed; BAD
+ * leaves the reason in why. */
 enum verdict {
 	TAKEN,			/* the step or the file is done */
 	BAD,			/* no run could take the file */
 	LATER,			/* nothing was changed; a later run may try */
-	STAYS			/* as after a crash: the next run takes the
-				 * file, or recover.c completes its entry */
+	STAYS			/* the file is left where it is now: the next
+				 * run takes it, or recover.c completes its
+				 * entry */
 };
 
 /* ======================================================================
@@ -32,13 +35,13 @@ enum verdict {
  * ====================================================================== */
 
 void	say_set_name(const char *argv0);	/* sets the name of each line */
-void	say_set_topic(const char *);	/* sets the subject; NULL: none */
+void	say_set_topic(const char *);	/* sets the topic; NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 /* Says "cannot WHAT PATH: errno", returns -1. */
 int	say_cannot(const char *what, const char *path);
 void	say_set_times(void);	/* puts the time before all later lines */
 void	say_set_mute(void);		/* suppresses all later lines */
-const char *say_last(void);	/* the last line, without its subject */
+const char *say_last(void);	/* the last line, without its topic */
 
 /* ======================================================================
  * rights.c - the users and the group that submit acts as
@@ -65,6 +68,9 @@ int	rights_is_ours(long uid);
 /* Makes the directory if it is missing, and checks that it is the owner's and
  * has none of these bits in its mode: 0, or -1 after saying why. */
 int	rights_make_dir(const char *po, const char *dir, int closed);
+/* With NO_SETEUID, root gives a file that he made or renamed to the owner: 0,
+ * or -1 with errno. */
+int	rights_give_made(int fd);
 /* Root gives the file to the owner; another user has the files of the owner
  * alone, and nothing is done: 0, or -1 with errno. */
 int	rights_give_file(int fd);
@@ -108,8 +114,8 @@ int	peer_is_served(const char *list, char *name, size_t size);
 struct route;
 
 struct routes {
-	struct route *first, **end;
-	struct route *senders, **last;	/* lines that rewrite senders */
+	struct route *first, **first_end;	/* where the next line goes */
+	struct route *senders, **senders_end;	/* lines that rewrite senders */
 	const char *sender;		/* senders of the line that is read;
 					 * NULL: all */
 	char	domain[DOMAIN_SIZE];	/* our own domain */
@@ -125,7 +131,7 @@ struct routes {
 	char	uucp[300];		/* our names in UUCP, ",NAME,NAME," */
 	const char *path;		/* path of the table */
 	unsigned long line;		/* line that is read, from 1 */
-	const char *word;		/* word that is read, or NULL */
+	const char *word;		/* word that a mistake names, or NULL */
 	char	mistake[300];		/* the first mistake, FILE:LINE: WORD:
 					 * WHY; or why no table can be read */
 };
@@ -151,10 +157,11 @@ int	route_find(const struct routes *, const char *sender, const char *addr,
 	    const char *except, const struct route *within, struct target *);
 /* Returns the address without our own names at the beginning of a UUCP path. */
 const char *route_skip_uucp(const struct routes *, const char *addr);
-/* Rewrites a sender into to, of ADDR_SIZE bytes: 0, or -1 if no line matches.
- */
+/* Rewrites a sender into to, of ADDR_SIZE bytes: 0; or -1 if no line matches or
+ * the new address is too long. */
 int	route_rewrite(const struct routes *, const char *addr, char *to);
-/* Calls each for the lines with a channel; a host with $h is "*". */
+/* Calls each for the lines with a channel, without "local -" if an alias for *
+ * replaces all local names; a host with $h is "*". */
 void	route_list(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
@@ -191,7 +198,7 @@ struct input {
 	int	inside;		/* the next byte is within a line */
 	int	ended;		/* the last byte was read */
 	int	npush, push[3];
-	unsigned long taken;	/* bytes read from f */
+	unsigned long taken;	/* bytes read from f or next */
 };
 
 /* header: the fields of a message as one string, each with its line ends. */
@@ -233,12 +240,13 @@ const char *head_value(const char *field);	/* text behind the colon */
 const char *head_end(const char *field);	/* start of the next field */
 int	head_count_hops(const struct header *);	/* number of Received fields */
 /* Completes the header: 0, or -1 without memory.  id is the message's name in
- * the queue; NULL: not queued yet, so submit -q adds the Received field. */
+ * the queue; NULL: not queued yet, so submit -q adds the Received field.  num:
+ * the inode number of the message, for its Message-ID. */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
-/* Replaces addresses in the fields of this name by what edit copies to to, if
- * edit returns 0: 0, or -1 without memory. */
+/* Replaces each address in the fields of this name for which edit returns 0 by
+ * the one that edit writes into its last argument: 0, or -1 without memory. */
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
@@ -249,22 +257,22 @@ int	head_author(struct author *, long uid);
  * envelope.c - the sender and the recipients of a message
  * ====================================================================== */
 
-struct addressee {
+struct recipient {
 	struct hlink link;
-	struct addressee *next;
+	struct recipient *next;
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* the address as given */
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided */
-	int	also;		/* another addressee of the alias addr comes
+	int	also;		/* another recipient of the alias addr comes
 				 * before this one */
 };
 
 struct mail {
 	const struct routes *routes;
 	int	blind;		/* no table: submit -q routes the message */
-	int	report;		/* a wrong address becomes an addressee on the
+	int	wants_dsn;	/* a wrong address becomes a recipient on the
 				 * channel error, so that the sender gets a
 				 * DSN */
 	int	quiet;		/* wrong addresses are not printed */
@@ -272,25 +280,28 @@ struct mail {
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
 	char	as[ADDR_SIZE];	/* sender as rewritten, for the queue */
 	char	envid[300], ret[8];	/* "": not given */
-	char	dsn[4 * ADDR_SIZE];	/* parameters for the next addressees;
+	char	dsn[4 * ADDR_SIZE];	/* parameters for the next recipients;
 				 * xtext of an ORCPT triples its bytes */
-	int	orcpt;		/* ORCPT= is added to dsn for each addressee */
+	int	orcpt;		/* ORCPT= is added to dsn for each recipient */
 	int	tame;		/* programs, files and lists are refused */
 	int	past_hold;	/* routes to the channel hold are skipped */
 	int	toobig;		/* no delivery; the sender gets a DSN */
-	struct addressee *dests, **end;
+	struct recipient *rcpts, **rcpts_end;
 	/* the next three are about the address that is added */
-	int	also;		/* an addressee of the address exists */
+	int	also;		/* a recipient of the address exists */
 	const char *why;	/* why the address is wrong, or NULL */
 	unsigned long line;	/* line of the table for the address */
 	unsigned long turn;	/* an alias is followed once in a turn */
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
 	struct hash seen;
-	unsigned ndest, nrouted, nwrong;
+	/* recipients; those of them that are not on the channel error; wrong
+	 * or refused addresses */
+	unsigned nrcpt, nrouted, nwrong;
 	unsigned nsyntax;	/* addresses of nwrong with wrong syntax */
 	int	code;		/* exit code for the first wrong address */
-	int	full;		/* exit code for too many addressees, or 0 */
+	int	full;		/* X_UNAVAILABLE after too many recipients,
+				 * X_OSERR without memory for one, or 0 */
 	struct header head;
 };
 
@@ -324,9 +335,11 @@ int	notify_parse(const char *list, char *to, size_t size);
  * entry.c - puts a message into the queue
  * ====================================================================== */
 
-/* Checks the post office, and sets *serves to 1 if we may write to the queue, 0
- * if only to router/: 0, or -1 after saying why. */
-int	entry_open(const char *po, int *serves);
+#define ENTRY_NAME	80	/* bytes of a name, also as router/NUM */
+
+/* Checks the post office, and sets *can_queue to 1 if we may write to the
+ * queue, 0 if only to router/: 0, or -1 after saying why. */
+int	entry_open(const char *po, int *can_queue);
 /* Makes the name of a message from the inode number of its file: 0 or -1. */
 int	entry_make_name(char *name, size_t size, unsigned long num);
 /* Checks that the post office's file system has room for so many bytes beside
@@ -339,12 +352,12 @@ int	entry_sync(const char *po, const char *dir);
  * to recover.c. */
 enum verdict entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
-/* Print the envelope for router/, and the header: 0 or -1. */
-int	entry_print_envelope(const struct mail *, FILE *);
-int	entry_print_header(const struct mail *, FILE *);
+/* Print the envelope for router/, and the header. */
+void	entry_print_envelope(const struct mail *, FILE *);
+void	entry_print_header(const struct mail *, FILE *);
 /* Sends the scheduler a notice; without one it finds the message later. */
 void	entry_notify(const char *po, const char *name);
-int	entry_is_open(int fd, const char *path);	/* 1: fd is the file */
+int	entry_is_at(int fd, const char *path);	/* 1: path names fd's file */
 
 /* ======================================================================
  * recover.c - completes queue entries that a crash interrupted
@@ -393,22 +406,25 @@ void	clause_show(const char *channel, const char *host);
  * ====================================================================== */
 
 /* Moves the file base at path to deferred/, unless it is there, and writes the
- * reason and the mark, a number that changes with the table: 0, or -1 after
+ * reason and table_id, a number that changes with the table: 0, or -1 after
  * saying why. */
 int	defer_file(const char *po, const char *path, const char *base,
-	    unsigned long mark, const char *why);
-/* Returns 1 if the next try of a file in deferred/ is due; a table with another
- * mark makes all due. */
-int	defer_is_due(const char *po, const char *base, unsigned long mark);
+	    unsigned long table_id, const char *why);
+/* Returns 1 if the next try of a file in deferred/ is due; another table_id
+ * makes all due. */
+int	defer_is_due(const char *po, const char *base,
+	    unsigned long table_id);
 /* Returns the seconds until the next try of a file, or -1 without files, and
  * removes reasons without files. */
-long	defer_next_wait(const char *po, unsigned long mark);
+long	defer_next_wait(const char *po, unsigned long table_id);
 int	defer_has_dir(const char *po);	/* 1 if deferred/ exists */
 
 /* ======================================================================
  * etrn.c - asks the scheduler to try the mail for a host now
  * ====================================================================== */
 
+/* Returns 1 for the name of a host in the queue, or of a client: printing
+ * characters, fewer than DOMAIN_SIZE. */
 int	etrn_is_host(const char *);
 /* Leaves the scheduler a request, also if none runs: an exit code. */
 int	etrn_request(const char *po, const char *host);
@@ -420,9 +436,9 @@ int	etrn_request(const char *po, const char *host);
 #define ASIDE_SIZE	840	/* bytes of a path in postman/ */
 #define TIDY_EVERY	1200	/* least seconds between two rounds */
 
-/* Makes a path in postman/ that is not in use: base, then mark. */
+/* Makes a path in postman/ that is not in use: base, then end. */
 void	aside_make_path(char *to, const char *po, const char *base,
-	    const char *mark);
+	    const char *end);
 /* Runs a round, if one is due.  Removes double bounces after postmanage
  * seconds, and the oldest when all take more than postbytes; 0: never. */
 void	tidy_run(const char *po, long postmanage, unsigned long postbytes);
@@ -436,9 +452,9 @@ struct smtpd {
 	const char *po;
 	int	batch;		/* commands come in a file, without replies */
 	int	blind;		/* the table cannot be used */
-	int	serves;		/* we may write to the queue */
+	int	can_queue;		/* we may write to the queue */
 	/* Queues the message that follows, with this envelope: 0 and its name,
-	 * of 80 bytes; or an exit code after saying why. */
+	 * of ENTRY_NAME bytes; or an exit code after saying why. */
 	int	(*take)(const struct smtpd *, struct mail *, struct input *,
 		    char *name);
 };
@@ -455,8 +471,8 @@ int	smtpd(const struct smtpd *);
 #define RUN_ONCE	0L
 #define TIDY_ONLY	(-1L)
 
-/* Does a run each so many seconds until SIGTERM, or what RUN_ONCE and TIDY_ONLY
- * say: 0, or an exit code. */
+/* Looks for mail every so many seconds until SIGTERM.  RUN_ONCE: does one run;
+ * TIDY_ONLY: only tidies.  Returns 0, or an exit code. */
 int	qrun(const char *po, const char *table, long every, int verbose);
 /* Continues as the owner of the post office: 0, or an exit code. */
 int	qrun_become_owner(const char *po);

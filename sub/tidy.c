@@ -79,15 +79,15 @@ static struct {
 } tidy;
 
 void
-aside_make_path(char *to, const char *po, const char *base, const char *mark)
+aside_make_path(char *to, const char *po, const char *base, const char *end)
 {
 	struct stat st;
 	int i;
 
-	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, mark);
+	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, end);
 	for (i = 1; lstat(to, &st) == 0 || lstat(path_in(po, "postman/%s"
 	    CONTROL, name_base(to)), &st) == 0; i++)
-		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, mark,
+		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, end,
 		    i);
 }
 

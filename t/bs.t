@@ -216,6 +216,17 @@ to <anna>'
 clear
 like '-bs without a post office' "$("$S" -bs -P "$tmp/none" -C "$tmp/routes" \
     </dev/null; echo $?)" '^421 4.3.0 .*'
+title='-bs without the rights of the owner says so'
+if without NO_SYMLINK; then
+	skip "$title" 'built without'
+else
+	mv "$po/transport" "$po/t"
+	ln -s t "$po/transport"
+	like "$title" "$(sub -bs </dev/null 2>/dev/null | tr -d '\r'; echo $?)" \
+	    '^421 4.3.0 .*/transport is a link, or no directory$'
+	rm "$po/transport"
+	mv "$po/t" "$po/transport"
+fi
 out=$("$S" -bs anna </dev/null 2>&1)
 is '-bs takes no addresses' $? 64
 for net in 10.0.0.0 10.0.0.0/33 10.0.0/8 x/8 10.0.0.0/8,,::/0 10.0.0.0/8x; do

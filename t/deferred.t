@@ -71,10 +71,10 @@ is 'a wrong table: mail of router/ and ROUTERDIRS goes to deferred/' \
     "$(there router bulk deferred)" \
     'deferred/5 deferred/5.why deferred/77 deferred/77.why deferred/9 deferred/9.why '
 like 'a wrong table: a line has the number of messages' "$out" \
-    '^submit: messages moved to deferred until there is a table: 3$'
+    '^submit: messages moved to deferred until the table can be used: 3$'
 is 'a wrong table: the reason has line, word and mistake of its first' \
     "$(known 77)" \
-    "1 no table of routes: $tmp/routes:1: $(echo "$out" |
+    "1 the table cannot be used: $tmp/routes:1: $(echo "$out" |
     sed -n 's/^submit: .*routes:1: \(x: \)/\1/p')"
 is 'deferred/ is for its owner alone' \
     "$(ls -ld "$po/deferred" | cut -c1-10)" drwx------
@@ -89,7 +89,7 @@ rm "$tmp/routes"
 out=$(sub -q)
 is 'a missing table: the exit code is 78' $? 78
 like 'a missing table: the reason says so' "$(known 77)" \
-    '^1 no table of routes: cannot read .*No such file'
+    '^1 the table cannot be used: cannot read .*No such file'
 cp "$tmp/good" "$tmp/routes"
 is 'once there is a table, deferred mail is routed' \
     "$(sub -q; rcpts)" 'anna '
@@ -230,7 +230,7 @@ file router 78 bert 202602020304
 echo 'x y' >"$tmp/routes"
 sub -q >/dev/null
 cp "$tmp/good" "$tmp/routes"
-why="no table of routes: $tmp/routes:1: x: a line is"
+why="the table cannot be used: $tmp/routes:1: x: a line is"
 is 'without a scheduler deferred mail is listed, the oldest first' \
     "$(mailq | sed 1d | spans | sed 's/is PATTERN.*/is/')" \
     "no message is in the queue
@@ -253,7 +253,7 @@ for name in deferred/77 router/77 77 "$po/deferred/77"; do
 	like "show takes ${name#"${po%/*}/"} as a name of deferred mail" "$(mailq \
 	    show "$name" | sed 1d | spans | tr '\n\t' '; ')" \
 	    '^deferred/77  [0-9]+ bytes  SPAN old; could not be routed yet, '\
-'tried 1 time, next TIME: no table of .*; "mailq release deferred/77" tries'
+'tried 1 time, next TIME: the table c.*; "mailq release deferred/77" tries'
 done
 mailq -n release "$po/deferred/77" router/78 >"$tmp/out"
 is 'release takes the path and the former name of deferred mail' \

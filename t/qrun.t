@@ -216,6 +216,10 @@ is 'a second copy in postman/ does not replace the first' \
     "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
     '77_syntax 77_syntax.1 2'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+like 'the line after that of the queue names the file, too' \
+    "$(printf 'from <s@a>\nto <x@@y>\nto <anna>\nenv-end\n\nbody\n' \
+    >"$po/router/78"; sub -q -v)" 'submit: router/78: it is in the queue, and'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a refused recipient of a message without a sender: there is a copy' \
     "$(odd 'channel error\nto <spam@x>\nto <anna>')" \
     '77_untold.bounce-0-0 1'
@@ -293,7 +297,7 @@ is 'the sender of a message with more than 10000 recipients gets a DSN' \
     "$(sed -n 's/^r  *\([^0-9]*\)[0-9].*/\1/p' "$po/transport"/* |
     sort | uniq -c | sed 's/^ *//')$(ls "$po/postman")" '10000 error toomany u'
 is 'a line says that a message has too many recipients' "$out" \
-    "submit: router/77: it has more than 10000 recipients
+    "submit: router/77: the message has more than 10000 recipients
 submit: router/77: 5.5.3 it has too many recipients; its sender gets a DSN"
 rm -f "$po/transport/"* "$po/queue/"*
 like 'a message with too many recipients and no sender: a line says so' \

@@ -161,7 +161,7 @@ is 'a user speaks SMTP: he may not ask for mail' \
 chmod 755 "$S"
 lost=$(them anna <"$tmp/m"; echo $?)
 like 'without its bit submit says what the administrator can do' "$lost" \
-    "$po/public is its group's alone .* chgrp $group submit and chmod 2755 it"
+    "only the group $group may write to $po/public; .*: chgrp $group submit; chmod 2755"
 like 'without its bit submit leaves mail to the caller' "$lost" '75$'
 echo '*/* interval=1m' >"$tmp/empty.cf"
 look() {

@@ -135,7 +135,7 @@ like '-bV prints the version' "$("$S" -bV)" '^submit [0-9]'
 out=$("$S" -P "$tmp/nowhere" -C "$tmp/routes" anna <"$tmp/m" 2>&1)
 is 'a missing post office: the exit code is 75' $? 75
 like 'a missing post office: a line says what to do' \
-    "$out" 'nowhere/public is no .*start the scheduler'
+    "$out" 'nowhere/public is missing or .*start the scheduler'
 
 sub -i -t -oi -oem -em -odb -v -m -n -G -U -h 3 -B 8BITMIME -L tag -p ESMTP \
     -Ac -x -d0.1 -O Timeout.queue=1d -X /dev/null -bm anna <"$tmp/m" >/dev/null
@@ -839,7 +839,7 @@ v=1500
 while [ $v -lt 6000 ]; do
 	(ulimit -v $v && sub anna <"$tmp/large") >"$tmp/out" 2>/dev/null
 	code=$?
-	! grep 'no memory for its header' "$tmp/out" >/dev/null ||
+	! grep 'no memory for the header' "$tmp/out" >/dev/null ||
 	    echo $code >>"$tmp/codes"
 	v=$((v + 50))
 done 2>/dev/null

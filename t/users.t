@@ -29,6 +29,16 @@ files() {
 
 # ---- submit ----------------------------------------------------------
 
+out=$(strace -o /dev/null -e 'inject=?setuid,?setuid32:error=EAGAIN' \
+    "$top/submit" -bV 2>&1)
+like 'a set-user-id bit that cannot be given up: a line says why' "$?$out" \
+    '^77submit: cannot give up the privileges of a set-id bit: .'
+echo our.example >"$tmp/mailname"
+out=$(unset MAILNAME; MAILSHARE=$tmp strace -o /dev/null -P "$tmp/mailname" \
+    -e inject=openat:error=EIO "$top/submit" -bn -C "$tmp/routes" 2>&1)
+like 'a file mailname that cannot be read: a line names that file' "$?$out" \
+    '^75submit: cannot read the file mailname: .'
+
 if [ "$(id -u)" -ne 0 ]; then
 	skip 'the author cannot be looked up' 'not root'
 else
