@@ -467,7 +467,7 @@ check_mailname(void)
 	text_fmt(path, sizeof(path), "%s/mailname", opt.mailshare);
 	if (mailname_is_empty(opt.mailshare)) {
 		fprintf(stderr, "scheduler: %s is empty: write the full name "
-		    "of this host in mail to it, such as box.example.org\n",
+		    "of this host into it, such as box.example.org\n",
 		    path);
 		return X_CONFIG;
 	}

@@ -47,11 +47,12 @@
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
 
-#define FDS_RESERVED	30	/* descriptors not for agents (seed 22, [1]) */
+#define FDS_RESERVED	30	/* descriptors that agents do not get */
 /* The scheduler's own descriptors: 0 to 2, log, syslog, the pipe of signals
- * (2), pid file, statistics, the socket and port, both named pipes (4); three
- * directories and five files, which are soon closed; and those of one agent. */
-#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
+ * (2), lock file, pid file, statistics, the socket and port, both named pipes
+ * (4); three directories and five files, which are soon closed; and those of
+ * one agent. */
+#define FDS_LEAST	(16 + 8 + 2 * CMD_FDS)
 
 #define END_TIME	15	/* seconds that agents have to finish */
 #define TICK		0.01	/* seconds; the step of a coarse clock, added to
@@ -127,7 +128,7 @@ print_help(void)
 {
 	puts(synopsis);
 	puts("  -d              become a daemon, with -i and -v too\n"
-	    "  -E n[,seconds]  new messages, and time, of one scan at most\n"
+	    "  -E n[,seconds]  at most n new messages, and seconds, in a scan\n"
 	    "  -f file         the configuration (MAILSHARE/scheduler.cf)\n"
 	    "  -F              freeze: start no agent\n"
 	    "  -H, -HH         sort files into hash directories\n"
@@ -142,10 +143,10 @@ print_help(void)
 	    "  -Q              do not list single messages for mailq\n"
 	    "  -R number       agents that are started in a second (30)\n"
 	    "  -S              load everything before the first agent\n"
-	    "  -v              like -i, and log what agents are told\n"
+	    "  -v              like -i, and log all lines to and from agents\n"
 	    "  -V              print the version");
-	puts("  -W              with -v: after everything is loaded\n"
-	    "  -Z file         NAME=value lines: places, names for commands");
+	puts("  -W              let -v begin when everything is loaded\n"
+	    "  -Z file         NAME=value lines: directories, ${NAME} values");
 }
 
 /* A switch of the Makefile.  If it is set, its value differs from its name. */
@@ -252,8 +253,8 @@ apply_option(int c, char *arg)
 
 /* ---- locations ------------------------------------------------------- */
 
-/* Returns a copy of the three texts, joined.  Made at the start only, and never
- * freed. */
+/* Returns a copy of the three texts, joined; between has one byte at most.
+ * Made at the start only, and never freed. */
 static char *
 join_texts(const char *a, const char *between, const char *b)
 {
@@ -614,7 +615,8 @@ lock_office(void)
 }
 
 /* Writes the pid file, which all may read.  In version 0.1 this file is locked,
- * and only its owner can read it. */
+ * and only its owner can read it.  So the file is locked here, too, and stays
+ * open, as a close would end the lock. */
 static void
 write_pid_file(void)
 {
@@ -659,8 +661,8 @@ count_start(void)
 static volatile sig_atomic_t got_term, got_reload, got_child;
 static int wake_pipe[2];
 
-/* Sets the flag of the signal, and writes a byte into the pipe.  Because of the
- * byte select returns, even if the signal comes just before the call. */
+/* Sets the flag of the signal, and writes a byte into the pipe.  The byte makes
+ * select return, even if the signal comes just before the call. */
 static void
 on_signal(int sig)
 {
@@ -673,7 +675,7 @@ on_signal(int sig)
 	else
 		got_term++;
 	if (write(wake_pipe[1], "", 1) < 0)
-		errno = 0;	/* a full pipe ends select, too */
+		errno = 0;	/* no error: a full pipe ends select, too */
 	errno = saved;
 }
 
@@ -757,9 +759,10 @@ fork_daemon(void)
 	_exit(WEXITSTATUS(status));
 }
 
-/* Opens the log, and takes the terminal away from a daemon. */
+/* Opens the log.  A daemon starts scheduler-syslog first, and loses its
+ * terminal in the end. */
 static void
-close_terminal(const struct config *c)
+begin_log(const struct config *c)
 {
 	int null;
 
@@ -777,14 +780,6 @@ close_terminal(const struct config *c)
 	dup2(null, 1);
 	dup2(null, 2);
 	close(null);
-}
-
-/* Logs at the level of -v from now on, if -v was given. */
-static void
-set_log_level(void)
-{
-	if (me.verbose)
-		log_level = L_DEBUG;
 }
 
 /* ---- the loop -------------------------------------------------------- */
@@ -881,8 +876,11 @@ wait_for_work(int has_work)
 static void
 kill_late_agents(void)
 {
-	if (q.nagents == 0 || (now.mono < state.deadline &&
-	    (got_term < 2 || state.kills > 0)))
+	/* a second signal counts only before SIGTERM was sent */
+	int is_due = now.mono >= state.deadline ||
+	    (got_term > 1 && state.kills == 0);
+
+	if (q.nagents == 0 || !is_due)
 		return;
 	if (state.kills++ == 0)
 		log_warn("ending agents=%u are still at work and get SIGTERM",
@@ -909,8 +907,8 @@ run_loop(void)
 			if (q.moved)
 				reload();	/* old rings end their agents */
 			q.moved = 0;
-			if (q.start_loaded)
-				set_log_level();
+			if (q.start_loaded && me.verbose)
+				log_level = L_DEBUG;
 			state.dest_wait = dest_sync_files(0);
 			if (now.mono >= logs_due)
 				reopen_logs();
@@ -982,7 +980,7 @@ set_up_daemon(void)
 		    "%s: has errors, nothing is started", me.config);
 	if (mailname_is_empty(opt.mailshare))
 		die(X_CONFIG, "%s/mailname is empty: write the full name of "
-		    "this host in mail to it, such as box.example.org",
+		    "this host into it, such as box.example.org",
 		    opt.mailshare);
 	log_masks = !c->logaddresses;
 	descriptors = raise_descriptors();
@@ -1001,7 +999,7 @@ set_up_daemon(void)
 		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_own_why());
 	if (held_read_file() < 0)
 		exit(X_OSERR);
-	close_terminal(c);
+	begin_log(c);
 	use_config(c);
 	q.no_feeding = me.load_first;
 	log_limits(descriptors);
@@ -1039,8 +1037,8 @@ main(int argc, char **argv)
 		exec_checker(argv[optind]);
 	if (me.daemon)
 		fork_daemon();
-	if (!me.verbose_later)
-		set_log_level();
+	if (me.verbose && !me.verbose_later)
+		log_level = L_DEBUG;
 	set_up_daemon();
 	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
 	    VERSION, opt.postoffice);
