@@ -165,7 +165,9 @@ const char *ctl_log_name(const char *name);
 
 /* ---- diagnostic lines --------------------------------------------------- */
 
-#define DIAG_FIELDS	5	/* fields of the notary */
+/* Fields of the notary. */
+enum { DIAG_WHO, DIAG_ACTION, DIAG_STATUS, DIAG_TEXT, DIAG_REMOTE,
+	    DIAG_FIELDS };
 /* In the text of an expired recipient, the last reason is behind this mark. */
 #define REASON_MARK	"problem was:"
 

@@ -18,8 +18,8 @@ struct diags {
 	unsigned long at;	/* offset of the line */
 	unsigned long off;	/* offset of the recipient's line */
 	long	when;		/* time of the attempt, wall */
-	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
-				 * remote host; "" if missing */
+	char	*field[DIAG_FIELDS];	/* by DIAG_WHO to DIAG_REMOTE; "" if
+				 * missing */
 	char	*text;		/* the text, CRs for its newlines */
 	int	warning;	/* the line is about a delay */
 	unsigned long due;	/* number of warnings that are due by now, if

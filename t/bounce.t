@@ -431,7 +431,7 @@ is 'a header that is too long is cut at the end of a line' \
     '^B X-[0-9]*: this is a line of a header$')" 1
 report "$po" 119-1
 like 'the DSN says that the message file is gone' "$(got '^!|^[PT]')" \
-    '^P [^!]*rfc822-headers@.*since its file is gone\.'
+    '^P [^!]*rfc822-headers@.*since its file cannot be read\.'
 
 report "$po" 122-1
 like 'the header alone is returned of a message with long header lines' \

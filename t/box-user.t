@@ -259,8 +259,7 @@ is 'a Maildir at its limit has nothing new' \
 
 : >"$mail/ch"
 message 40-1 "\"|echo more >>$po/queue/40-1\"" ch dir/
-changed='deferred the message cannot be read, or its file changed during the '
-changed="${changed}delivery "
+changed='deferred the message cannot be read, or is being changed '
 is 'a message file that grows meanwhile is given to nobody' \
     "$(deliver 40-1 | verdicts)" "ok3 Ok $changed$changed"
 is 'a message file that grew left nothing' \

@@ -50,14 +50,14 @@ is 'a job with a name that leads elsewhere is refused' \
     '#resync ../101-1'
 failed 103-1 '<>'
 like 'a failure without a sender for the DSN is an error' \
-    "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 nobody"
+    "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 the failure was reported to no sender"
 simple "$po" 104-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d-u@x.example|failed|5.1.1|||no
 END
 like 'a failure that -x keeps out of DSNs is an error' \
     "$(job "104-1${tab}failure" -x 'smtp/*' -x '{none,fail}/[g-i]')" \
-    "^104/0$tab${tab}error nobody"
+    "^104/0$tab${tab}error the failure was reported to no sender"
 like 'a failure that an older scheduler marked is in a DSN without -x' \
     "$(job "104-1${tab}failure" -x 'fail/g')" \
     "^104/0$tab${tab}ok to=anna@a.example rcpts=1 "

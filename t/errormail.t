@@ -99,7 +99,7 @@ This is about the message
   <x@test>
   which arrived here on Wed, 02 Jan 2030 03:04:05 +0000
 
-It could not be delivered, without a further attempt, to:
+It could not be delivered, and will not be tried again, for:
 
   who@else.org
       There is no such user here.
@@ -209,7 +209,7 @@ To: who
 
 --=_B--'
 like 'the DSN says that the header follows' \
-    "$(dsn)" '^A part for programs follows, then its header\.$'
+    "$(dsn)" '^A part for programs follows, then the header of the message\.$'
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 8000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
@@ -351,7 +351,7 @@ This is about the message
   <x@test>
   which arrived here on Wed, 02 Jan 2030 03:04:05 +0000
 
-It could not be delivered, without a further attempt, to:
+It could not be delivered, and will not be tried again, for:
 
   who@else.org
 

@@ -592,8 +592,7 @@ check_copy(struct mail *m, const char *path, int unread)
 	if (m->error != 0)
 		return box_failed(m, "write to", path, m->error);
 	return !unread ? 0 : box_over(m->end, X_TEMPFAIL, "4.3.0",
-	    "the message cannot be read, or its file changed during "
-	    "the delivery");
+	    "the message cannot be read, or is being changed");
 }
 
 static int

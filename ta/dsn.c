@@ -21,30 +21,30 @@
  *			pattern of -x matches
  *	r- alone	in a job "failure" a crash lost the line, and one is
  *			added; in other jobs an agent may be about to write it.
- *			A line on a delay from before does not count as such a
- *			line
+ *			A recipient with only a line on a delay counts as one
+ *			without a line
  *
  * For warnings the scheduler has written a line for each channel and host with
  * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
  * by now.  A pending recipient whose delay field has a smaller number is warned
  * of, if NOTIFY=DELAY or delayreport wants it.  A warning is of no use twice,
- * so the delay fields are set before the DSN gets its name in router/; at last
- * those of all recipients are, also where no warning was wanted.  A recipient
- * that expired without a reason, as after a restart, gets that of the last line
- * on its delay.
+ * so the delay fields are set before the DSN gets its name in router/.  After
+ * the last warning those of the other late recipients are set, too.  A
+ * recipient that expired without a reason, as after a restart, gets that of the
+ * last line on its delay.
  *
  * A DSN goes to one sender and covers recipients of a message that share its
  * header.  If the sender is a program, a file or the like, it goes to the
  * postmaster.  A message without a sender is mostly a DSN itself: then only the
  * addresses of the form get a DSN.  That DSN has a field that says what it is,
- * and if it fails no other follows.  If nobody can get a DSN on a failure, the
- * answer is "error", or "error2" if the reason is the missing sender; the
- * scheduler then keeps the message.
+ * and if it fails no other follows.  On a failure that -x exempts, or whose
+ * sender's address is too long, the answer is "error", or "error2" if there is
+ * no sender; the scheduler then keeps the message.
  *
- * With -p a sender who got a DSN on a failure gets the next one when that pause
- * is over, on up to 100 messages.  Until then each job is answered with a
- * retryat; the first that comes again takes the others along.  Pauses are kept
- * in memory alone, so a new agent sends at once.
+ * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
+ * one when the pause is over, on up to 100 messages.  Until then each job is
+ * answered with a retryat; the first that comes again takes the others along.
+ * Pauses are kept in memory alone, so a new agent sends at once.
  *
  * Files are read from front to end.  A DSN has at most 10000 recipients; the
  * next DSN has the others.  The scheduler decides when a job comes.
@@ -94,10 +94,8 @@ compare_items(const void *x, const void *y)
 static int
 end_walk(const struct diags *d)
 {
-	if (diag_error(d) == 0)
-		return 0;
 	errno = diag_error(d);
-	return -1;
+	return errno == 0 ? 0 : -1;
 }
 
 /* Returns 1 if -x keeps the recipient out of DSNs on failures and delays. */
@@ -157,8 +155,8 @@ struct late {
 
 static struct hash lates;	/* the lines of one message */
 
-/* Returns the entry for the recipient in rc alone, or for its channel and host.
- * If there is none, makes one (make) or returns NULL. */
+/* Returns the entry for the recipient at diags.off (alone), or for the channel
+ * and host of rc.  If there is none, makes one (make) or returns NULL. */
 static struct late *
 get_late(const struct ctl *rc, int alone, int make)
 {
@@ -191,7 +189,7 @@ read_lates(void)
 			return -1;
 		late->at = d->at;
 		late->due = d->due;
-		late->all = strstr(d->field[3], "all") != NULL;
+		late->all = strstr(d->field[DIAG_TEXT], "all") != NULL;
 	}
 	return end_walk(d);
 }
@@ -294,14 +292,15 @@ action_of(const struct diags *d, unsigned *wish)
 		*wish = d->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
 		return ACTION_FAILED;
 	}
-	if (strcmp(d->field[1], "relayed") == 0)
+	if (strcmp(d->field[DIAG_ACTION], "relayed") == 0)
 		return ACTION_RELAYED;
-	return strcmp(d->field[1], "expanded") == 0 ? ACTION_EXPANDED :
-	    ACTION_DELIVERED;
+	return strcmp(d->field[DIAG_ACTION], "expanded") == 0 ?
+	    ACTION_EXPANDED : ACTION_DELIVERED;
 }
 
-/* Returns the offset of the last line about a delay of the current recipient,
- * or 0.  A current line about a delay is the last one from now on. */
+/* Returns the offset of the last line before the current one about a delay of
+ * the current recipient, or 0.  If the current line is about a delay, it is the
+ * last one from now on. */
 static unsigned long
 update_late(struct diags *d)
 {
@@ -314,7 +313,7 @@ update_late(struct diags *d)
 	at = own == NULL ? 0 : own->at;
 	if (all != NULL && all->at > at)
 		at = all->at;
-	late = strcmp(d->field[1], "delayed") != 0 ? NULL :
+	late = strcmp(d->field[DIAG_ACTION], "delayed") != 0 ? NULL :
 	    get_late(&d->rc, d->due == 0, 1);
 	if (late != NULL)
 		late->at = d->at;
@@ -445,7 +444,7 @@ drop_empty_files(void)
 
 /* ---- pauses ---------------------------------------------------------- */
 
-/* The pause of a sender who got a DSN on a failure. */
+/* The pause of a sender who got a DSN on failures or successes. */
 struct pause {
 	struct named id;	/* address of the sender */
 	double	until;		/* mono; the end of the pause */
@@ -477,11 +476,9 @@ free_old_pauses(void)
 static void
 begin_pause(struct pause *p, const char *sender)
 {
-	if (opt.pause == 0)
-		return;
 	if (p == NULL && pauses.n >= PAUSES_MOST)
 		free_old_pauses();
-	if (p == NULL && pauses.n < PAUSES_MOST)
+	if (p == NULL && opt.pause != 0 && pauses.n < PAUSES_MOST)
 		p = get_named(&pauses, sender, sizeof(*p));
 	if (p != NULL) {
 		p->until = now.mono + (double)opt.pause;
@@ -510,8 +507,8 @@ join_pause(const char *sender)
 /* ---- sending --------------------------------------------------------- */
 
 /* Marks all items as sent, or with sent 0 removes the marks of warnings, and
- * syncs: 0, or -1 with errno.  The mark is the tag of the line, that of a
- * warning the recipient's delay field. */
+ * syncs: 0, or -1 with errno.  A DSN is marked in the tag of the
+ * diagnostic line, a warning in the recipient's delay field. */
 static int
 mark_items(int sent)
 {
@@ -530,9 +527,10 @@ mark_items(int sent)
 				continue;	/* the message has ended */
 			}
 		}
-		if (for_delays ? ctl_read_rcpt(&d->rc, it->off) < 0 ||
-		    diag_set_delays(d, it->delays[sent]) < 0 :
-		    diag_set_tag(d, it->at, '+') < 0)
+		if (for_delays && (ctl_read_rcpt(&d->rc, it->off) < 0 ||
+		    diag_set_delays(d, it->delays[sent]) < 0))
+			return -1;
+		if (!for_delays && diag_set_tag(d, it->at, '+') < 0)
 			return -1;
 	}
 	return report.open != 0 ? fd_sync(d->c.l.fd) : 0;
@@ -546,7 +544,8 @@ send_items(void)
 	char what[40];
 	int bad, err, i;
 
-	/* a file that cannot be marked would have the DSN sent for ever */
+	/* a trial: writes the tag that is there, since a DSN whose line cannot
+	 * be marked would be sent again and again */
 	if (report_open_file(&report, 0) < 0 ||
 	    diag_set_tag(&report.diags, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
@@ -687,31 +686,30 @@ restore_lines(const char *name)
 	return bad ? -1 : 0;
 }
 
-/* Sets the verdict on a message whose DSNs were sent: "ok"; "error" if nobody
- * could get a DSN on a failure, "error2" if the reason is the missing sender.
- * 0, or -1 with errno. */
+/* Sets the verdict on a message whose DSNs were sent: "ok"; "error" if -x
+ * exempts a failure, or its sender's address is too long; "error2" if there is
+ * no sender.  0, or -1 with errno. */
 static int
 set_verdict(const char **verdict)
 {
 	struct diags *d = &report.diags;
-	const char *v = *verdict = "ok";
 
+	*verdict = "ok";
 	if (report_open_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
-	while (strcmp(v, "error") != 0 && diag_next_rcpt(d)) {
+	while (strcmp(*verdict, "error") != 0 && diag_next_rcpt(d)) {
 		if (d->c.l.line[1] != '-')
 			continue;
 		if (ctl_read_rcpt(&d->rc, d->c.l.off) < 0 || is_exempt(&d->rc))
-			v = "error";
+			*verdict = "error";
 		else if (origin_find(d, &report.origin, d->c.l.off) < 0)
 			break;
 		else if (report.origin.long_sender)
-			v = "error";
+			*verdict = "error";
 		else if (report.origin.sender[0] == '\0')
-			v = "error2";
+			*verdict = "error2";
 	}
-	*verdict = v;
 	return end_walk(d);
 }
 
@@ -731,6 +729,7 @@ send_all(long *wait)
 		if (report_open_file(&report, 0) < 0)
 			return errno == ENOENT ? 0 : -1;
 		begin_walk();
+		/* find the first item whose sender has no pause */
 		while ((found = next_item(&report.diags, &it)) != 0 &&
 		    !for_delays && (w = join_pause(report.origin.sender)) != 0)
 			if (*wait == 0 || w < *wait)
@@ -743,13 +742,13 @@ send_all(long *wait)
 		if (send_dsn(sender) < 0)
 			return -1;
 		report_close_file(&report);
-		files[0] = names[0];
+		files[0] = names[0];	/* drop_empty_files may change it */
 	}
 }
 
 /* Answers the job.  failed: a DSN was not sent, for the reason in errno. */
 static void
-report_result(const char *name, int failed, long wait)
+answer_job(const char *name, int failed, long wait)
 {
 	const char *sep = result.len > 0 ? "; " : "", *v = "ok";
 	char later[850];
@@ -764,8 +763,8 @@ report_result(const char *name, int failed, long wait)
 		text_add(&result, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
-	} else if (*v == 'e') {
-		text_add(&result, "%snobody could get a DSN on its failure",
+	} else if (strncmp(v, "error", 5) == 0) {
+		text_add(&result, "%sthe failure was reported to no sender",
 		    sep);
 	} else if (result.len == 0) {
 		text_add(&result, "no DSN is needed");
@@ -777,7 +776,7 @@ static void
 work(const char *name, const char *host)
 {
 	long wait;
-	int bad;
+	int bad = 0;
 
 	clock_read();
 	text_init(&result, result_mem, sizeof(result_mem));
@@ -787,10 +786,12 @@ work(const char *name, const char *host)
 	report.files = files;
 	report.nfiles = 1;
 	errno = 0;
-	bad = for_delays ? read_lates() < 0 :
-	    strcmp(host, "failure") == 0 && restore_lines(name) < 0;
+	if (for_delays)
+		bad = read_lates() < 0;
+	else if (strcmp(host, "failure") == 0)
+		bad = restore_lines(name) < 0;
 	bad = bad || send_all(&wait) < 0 || (for_delays && mark_lates() < 0);
-	report_result(name, bad, bad ? 0 : wait);
+	answer_job(name, bad, bad ? 0 : wait);
 	free_lates();
 	report_close_file(&report);
 }

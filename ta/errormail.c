@@ -117,9 +117,10 @@ describe_item(struct report *r, const struct item *it)
 	    kind->subject : it->rcpt->host, p != NULL ? ": " : "", why);
 	strcpy(status, kind->status);
 	r->text = text;
-	r->diags.field[0] = r->diags.field[1] = r->diags.field[4] = none;
-	r->diags.field[2] = status;
-	r->diags.field[3] = diagnostic;
+	r->diags.field[DIAG_WHO] = r->diags.field[DIAG_ACTION] = none;
+	r->diags.field[DIAG_STATUS] = status;
+	r->diags.field[DIAG_TEXT] = diagnostic;
+	r->diags.field[DIAG_REMOTE] = none;
 }
 
 /* Sends the DSN on all recipients that share the DSN with the first one: 0, or

@@ -119,22 +119,21 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 
 /* ---- the conditions -------------------------------------------------- */
 
-/* Defers the recipient, as the condition does not hold.  The text is made from
- * a printf format, which has at most one %s, for arg. */
+/* Defers the recipient, as the condition does not hold.  The printf format
+ * fmt of the text has at most one %s, for arg. */
 static void
-defer(struct verdict *v, const char *status, const char *format,
-    const char *arg)
+defer(struct verdict *v, const char *status, const char *fmt, const char *arg)
 {
 	v->code = X_TEMPFAIL;
 	v->status = status;
-	text_fmt(v->text, sizeof(v->text), format, arg);
+	text_fmt(v->text, sizeof(v->text), fmt, arg);
 }
 
 /* Fails the recipient, as the condition can never hold. */
 static void
-fail(struct verdict *v, const char *format, const char *arg)
+fail(struct verdict *v, const char *fmt, const char *arg)
 {
-	defer(v, "5.3.5", format, arg);
+	defer(v, "5.3.5", fmt, arg);
 	v->code = X_UNAVAILABLE;
 }
 
@@ -432,9 +431,8 @@ work(struct lib_job *j)
 		}
 		v = checked;
 		if (v.code == 0 && resubmit(r) < 0)
-			defer(&v, "4.3.0", "its time has come, but the "
-			    "message cannot be given back to the router: %s",
-			    strerror(errno));
+			defer(&v, "4.3.0", "its time has come, but the router "
+			    "cannot get the message: %s", strerror(errno));
 		lib_report(j, r, v.code, v.status, v.text, v.delay);
 	}
 }

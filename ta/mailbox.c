@@ -62,6 +62,8 @@ static struct {
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
 #define UNDO_LIMIT	10.0	/* seconds to remove a part of a message */
+#define NO_MAIL		"/dev/null"	/* file that users name to get no mail;
+					 * nobody opens it */
 
 /* ---- users ----------------------------------------------------------- */
 
@@ -160,13 +162,6 @@ set_uid_user(struct user *u, long uid)
 	return is_nobody ? -1 : set_user(u, NULL, uid);
 }
 
-/* Returns 1 for the file that users name to get no mail; nobody opens it. */
-static int
-is_dev_null(const char *word)
-{
-	return strcmp(word, "/dev/null") == 0;
-}
-
 /* Sets the user who writes a file or runs a program: 0, or -1 with the outcome.
  */
 static int
@@ -182,7 +177,7 @@ set_privileged_user(struct user *u, long uid, const char *word,
 		return box_over(end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
 		    "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
-	if (is_dev_null(word))
+	if (strcmp(word, NO_MAIL) == 0)
 		return 0;
 	if (uid == 0 && !opt.as_root)
 		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
@@ -474,7 +469,6 @@ record_delay(const struct mail *m, double cost)
 	unsigned long key;
 	struct slow *s = slow_entry(m, &key);
 
-	clock_read();
 	if (m->end->code != X_TEMPFAIL || (cost <= 0 && !m->hung))
 		return;
 	s->key = key;
@@ -632,7 +626,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
 	if (set_privileged_user(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
-	if (is_dev_null(word))
+	if (strcmp(word, NO_MAIL) == 0)
 		return 0;
 	if (spare_others(m) < 0)
 		return -1;

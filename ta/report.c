@@ -22,9 +22,9 @@
  *	Subject: ...			put_message_part
  *	--=_4711.2952181273--
  *
- * The body is returned only if a recipient failed, the sender did not ask for
- * the header alone, and it is not too long; otherwise the text says why not.  A
- * DSN on several messages returns none.
+ * The body is returned if a recipient failed and the sender did not ask for the
+ * header alone.  If that cannot be (the body is too long, or not text), the
+ * text says why.  A DSN on several messages returns no body.
  *
  * The postmaster can write the text: the forms delivery and delay, and those of
  * errormail (lib/form.c).
@@ -62,14 +62,14 @@ static const struct {
 	const char *text;	/* text for people */
 } actions[] = {
 	{ "failed", "FAILED",
-	    "It could not be delivered, without a further attempt, to" },
+	    "It could not be delivered, and will not be tried again, for" },
 	{ "delayed", "DELAYED", "It is delayed; there will be further "
 	    "attempts, to" },
 	{ "relayed", "RELAYED-OK",
 	    "It was passed to a system that sends no such notices, for" },
 	{ "delivered", "DELIVERED-OK", "It was delivered to" },
 	{ "expanded", "EXPANDED-OK",
-	    "It was delivered, and passed on to others, to" }
+	    "It was delivered, and passed on to others, at" }
 };
 
 /* ---- fields and lines -------------------------------------------------- */
@@ -94,13 +94,15 @@ has_utf8(const char *s)
 	return 0;
 }
 
+/* Writes text for people, with an indent before each line.  CR and newline end
+ * a line, a line is broken after PIECE_MOST bytes, and bytes that are no text
+ * become question marks. */
 static void
 put_text(FILE *f, const char *s, const char *indent)
 {
 	size_t n, col = 0, total;
 
 	for (total = 0; *s != '\0' && total < TEXT_MOST; s += n, total += n) {
-		n = 1;
 		if (*s == '\r' || *s == '\n' || col >= PIECE_MOST) {
 			if (col > 0)
 				putc('\n', f);
@@ -158,7 +160,8 @@ put_field(FILE *f, const char *field, const char *value)
 	fputs(*value != '\0' ? " ...\n" : "\n", f);
 }
 
-/* Returns "" if the time has no date in four digits. */
+/* Returns the time as a date of a header, good until the next call; "" if the
+ * year has more than four digits. */
 static const char *
 date_of(long t)
 {
@@ -183,6 +186,8 @@ has_type(const char *s)
 	return p > s && *p == ';' && p[1 + strspn(p + 1, " ")] != '\0';
 }
 
+/* Writes an address as "rfc822; ADDRESS", or if it has UTF-8, as "utf-8; " with
+ * \x{HEX} for each such character (RFC 6533). */
 static void
 put_address(FILE *f, const char *field, const char *user)
 {
@@ -233,7 +238,7 @@ struct copy {
 	int	binary;		/* there are bytes that are not text */
 	int	wide;		/* a line is longer than LINE_MOST */
 	int	last;		/* the last byte */
-	int	fold;		/* long lines are folded, as of a header */
+	int	fold;		/* fold long lines, as the text is a header */
 	long	col;		/* bytes in the line so far */
 	long	size;		/* bytes so far */
 	long	whole;		/* bytes up to the end of the last whole line */
@@ -403,7 +408,7 @@ read_line(struct report *r, unsigned long at)
 static int
 read_item(struct report *r, const struct item *it)
 {
-	char why[REASON_ALL / 2] = "";
+	char why[FULL_TEXT / 2] = "";
 	const char *s;
 	long when = 0;
 
@@ -425,6 +430,7 @@ read_item(struct report *r, const struct item *it)
 	s = expiry_reason(r, it);
 	if (*why == '\0' || s == NULL || *s != '\0')
 		return 0;
+	/* behind the ';' the scheduler says that it kept no reason */
 	text_fmt(r->full, sizeof(r->full), "%.*s, " REASON_MARK "\r%s",
 	    (int)strcspn(r->text, ";"), r->text, why);
 	r->text = r->full;
@@ -586,7 +592,7 @@ body_error(const struct report *r, const struct copy *head, struct copy *body)
 	if (head->size == HEAD_MOST)
 		return "it is too long";
 	if (copy_body(body, r) < 0)
-		return "its file is gone";
+		return "its file cannot be read";
 	if (body->size > r->most)
 		return "it is too long";
 	if (head->binary || body->binary)
@@ -620,10 +626,10 @@ measure_copies(struct draft *d, const struct report *r)
 	return 0;
 }
 
-/* Counts the items by action, and reads sizes and dates from the control files:
- * 0 or -1. */
+/* Counts the items by action, and finds out if the text needs 8 bits, if the
+ * body is wanted, and when the message arrived: 0 or -1. */
 static int
-count_items(struct draft *d, struct report *r)
+survey(struct draft *d, struct report *r)
 {
 	struct stat st;
 	char path[PATH_MAX_];
@@ -742,8 +748,8 @@ put_text_part(struct draft *d, struct report *r)
 	else
 		put_form(&form, d->form);
 	if (r->sender[0] == '\0')
-		fputs("\nThis message is a notice itself, or has no sender.\n"
-		    "It is kept in the directory postman.\n", f);
+		fputs("\nThe message below is itself a notice, or has no "
+		    "sender.\nIt is kept in the directory postman.\n", f);
 	else if (!can_get_dsn(r->sender)) {
 		fputs("\nThis notice could not be sent to the sender:\n\n", f);
 		put_text(f, r->sender, "  ");
@@ -765,7 +771,8 @@ put_text_part(struct draft *d, struct report *r)
 		return 0;
 	}
 	fprintf(f, "\nA part for programs follows, then %s.\n",
-	    d->no_body == NULL ? "the message" : "its header");
+	    d->no_body == NULL ? "the message" :
+	    "the header of the message");
 	if (d->no_body != NULL && *d->no_body != '\0')
 		fprintf(f, "The message itself is not returned, since %s.\n",
 		    d->no_body);
@@ -778,24 +785,23 @@ put_text_part(struct draft *d, struct report *r)
 
 /* ---- for programs ---------------------------------------------------- */
 
-/* Returns the first status of one of these classes in the text, and sets its
- * length, 0 if there is none.  A part of a longer word, such as 10.4.2.1, is no
- * status. */
+/* Returns the first status of one of these classes in the text, or the text's
+ * end.  A part of a longer word, such as 10.4.2.1, is no status. */
 static const char *
-find_status(const char *text, const char *class, size_t *n)
+find_status(const char *text, const char *class)
 {
 	const char *s;
 	int before = ' ';
+	size_t n;
 
 	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
 		if (isalnum(before) || before == '.' ||
-		    strchr(class, *s) == NULL || (*n = lib_status_len(s)) == 0)
+		    strchr(class, *s) == NULL || (n = lib_status_len(s)) == 0)
 			continue;
-		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
-		    isalnum((unsigned char)s[*n + 1])))
-			return s;
+		if (!isalnum((unsigned char)s[n]) && !(s[n] == '.' &&
+		    isalnum((unsigned char)s[n + 1])))
+			break;
 	}
-	*n = 0;
 	return s;
 }
 
@@ -807,24 +813,19 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 	static const char *const classes[] = { "45", "4", "2", "2", "2" };
 	static const char *const defaults[] = { "5.0.0", "4.0.0", "2.0.0",
 	    "2.0.0", "2.0.0" };
-	const char *s = r->diags.field[2];
-	size_t n;
+	const char *s = r->diags.field[DIAG_STATUS];
 
-	if (it->action == ACTION_DELAYED) {
-		s = find_status(r->text, classes[it->action], &n);
-	} else if (expiry_reason(r, it) != NULL) {
+	if (it->action == ACTION_DELAYED)
+		s = find_status(r->text, classes[it->action]);
+	else if (expiry_reason(r, it) != NULL)
 		s = "4.4.7";
-		n = 5;
-	} else {
-		n = lib_status_len(s);
-	}
-	if (n == 0 || strchr(classes[it->action], *s) == NULL) {
+	if (lib_status_len(s) == 0 || strchr(classes[it->action], *s) == NULL)
 		s = defaults[it->action];
-		n = 5;
-	}
-	fprintf(f, "Status: %.*s\n", (int)n, s);
+	fprintf(f, "Status: %.*s\n", (int)lib_status_len(s), s);
 }
 
+/* Writes the diagnostic.  That of an expired recipient is its last reason, or
+ * the whole text if there is none. */
 static void
 put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 {
@@ -832,7 +833,8 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 	const char *s = expiry_reason(r, it);
 
 	if (s == NULL)
-		s = it->action == ACTION_DELAYED ? r->text : r->diags.field[3];
+		s = it->action == ACTION_DELAYED ? r->text :
+		    r->diags.field[DIAG_TEXT];
 	else if (*s == '\0')
 		s = r->text;
 	if (*s == '\0')
@@ -858,6 +860,7 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 	char value[sizeof(r->diags.rc.orcpt) + 10];
 	const struct diags *diags = &r->diags;
 	const char *orcpt = diags->rc.orcpt;
+	const char *remote = diags->field[DIAG_REMOTE];
 	size_t n;
 
 	putc('\n', f);
@@ -871,12 +874,12 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 	put_address(f, "Final-Recipient", diags->rc.user);
 	fprintf(f, "Action: %s\n", actions[it->action].word);
 	put_status(f, r, it);
-	if (it->action != ACTION_DELAYED && has_type(diags->field[4]))
-		put_field(f, "Remote-MTA", diags->field[4]);
+	if (it->action != ACTION_DELAYED && has_type(remote))
+		put_field(f, "Remote-MTA", remote);
 	put_diagnostic(f, r, it);
-	if (it->action == ACTION_DELAYED && *diags->field[4] != '\0')
-		put_date(f, "Will-Retry-Until", (long)num_of(diags->field[4],
-		    NULL));
+	/* in a line on a delay, this field is when the recipient expires */
+	if (it->action == ACTION_DELAYED && *remote != '\0')
+		put_date(f, "Will-Retry-Until", (long)num_of(remote, NULL));
 	else if (it->action != ACTION_DELAYED && diags->when >= SANE_WALL)
 		put_date(f, "Last-Attempt-Date", diags->when);
 	if (r->nfiles > 1 && r->head.id[0] != '\0')
@@ -943,7 +946,7 @@ put_message_part(struct draft *d, struct report *r)
 static int
 put_dsn(struct draft *d, struct report *r)
 {
-	if (count_items(d, r) < 0 || measure_copies(d, r) < 0)
+	if (survey(d, r) < 0 || measure_copies(d, r) < 0)
 		return -1;
 	put_envelope(d, r->sender);
 	put_header(d, r);

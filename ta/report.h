@@ -9,7 +9,8 @@
 
 struct lib_rcpt;
 
-#define REASON_ALL	1000	/* bytes of a text with its reason */
+#define FULL_TEXT	1000	/* bytes of a text with the reason from another
+				 * line */
 
 struct report;
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
@@ -39,8 +40,8 @@ struct report {
 	unsigned n, size;	/* items in use; items with memory */
 	char	sender[WORD_MAX_];	/* who gets the DSN, "": only the
 					 * addresses of the form */
-	long	hdr;		/* offset of the header in the only file, -1:
-				 * none */
+	long	hdr;		/* offset of the header, used if nfiles is 1;
+				 * -1: none */
 	const char *name;	/* name of this machine */
 	const char *forms;	/* directory of the forms */
 	long	most;		/* bytes of a message that are returned */
@@ -57,7 +58,7 @@ struct report {
 	struct origin origin;	/* set by origin_find */
 	int	has_form;	/* the text for people comes from a form */
 	const char *text;	/* text of the current item */
-	char	full[REASON_ALL];	/* memory of text if text and reason
+	char	full[FULL_TEXT];	/* memory of text if text and reason
 					 * come from two lines */
 };
 
