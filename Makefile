@@ -99,7 +99,7 @@ LIB = lib/lib.a
 DAEMON = lib/daemon.a
 LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/deferred.o lib/scan.o lib/path.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/scan.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/form.h lib/origin.h lib/path.h lib/pattern.h lib/post.h lib/office.h lib/scan.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/dsntext.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 # Programs that the scheduler starts, in MAILBIN: what -n becomes, and what
 # gives the log to syslogd.
 PROGRAMS = scheduler-check scheduler-syslog
@@ -146,10 +146,10 @@ ta/hold: $(HOLD)
 SM = ta/sm.o ta/table.o ta/run.o $(AGENT)
 ta/sm: $(SM)
 	$(LINK) $(SM) $(LIBS)
-DSN = ta/dsn.o ta/report.o $(AGENT)
+DSN = ta/dsn.o ta/dsntext.o $(AGENT)
 ta/dsn: $(DSN)
 	$(LINK) $(DSN) $(LIBS)
-ERRORMAIL = ta/errormail.o ta/report.o $(AGENT)
+ERRORMAIL = ta/errormail.o ta/dsntext.o $(AGENT)
 ta/errormail: $(ERRORMAIL)
 	$(LINK) $(ERRORMAIL) $(LIBS)
 
@@ -162,7 +162,7 @@ ta/smtp: $(SMTP)
 # Where the C library is no static one, say STATIC=.
 STATIC = -static
 MAINS = scheduler.c check.c syslog.c mailq.c submit.c ta/mailbox.c ta/hold.c ta/sm.c ta/errormail.c ta/smtp.c ta/dsn.c
-BOXED = box.o $(MQ) $(SUB) ta/box.o ta/run.o ta/table.o ta/report.o $(TALK) ta/lib.o ta/job.o $(DAEMON) $(LIB)
+BOXED = box.o $(MQ) $(SUB) ta/box.o ta/run.o ta/table.o ta/dsntext.o $(TALK) ta/lib.o ta/job.o $(DAEMON) $(LIB)
 box: $(BOXED) $(MAINS)
 	for c in $(MAINS); do p=$${c##*/}; $(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -DBOX=box_$${p%.c} -c -o $${c%.c}.box.o $$c || exit; done
 	$(LINK) $(STATIC) *.box.o ta/*.box.o $(BOXED) $(LIBS)
@@ -223,7 +223,7 @@ t/fuzz/request: t/fuzz/request.o $(FUZZ)
 FUZZSUB = t/fuzz/submit.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/peer.o sub/rights.o sub/address.o sub/say.o $(FUZZ)
 t/fuzz/submit: $(FUZZSUB)
 	$(LINK) $(FUZZSUB) $(LIBS)
-FUZZDSN = t/fuzz/dsn.o ta/report.o ta/lib.o ta/job.o $(FUZZ)
+FUZZDSN = t/fuzz/dsn.o ta/dsntext.o ta/lib.o ta/job.o $(FUZZ)
 t/fuzz/dsn: $(FUZZDSN)
 	$(LINK) $(FUZZDSN) $(LIBS)
 FUZZSMTP = t/fuzz/smtp.o ta/trans.o ta/wire.o ta/auth.o ta/net.o ta/mx.o ta/lib.o ta/job.o $(FUZZ)

@@ -50,7 +50,7 @@
  * next DSN has the others.  The scheduler decides when a job comes.
  */
 #include "lib.h"
-#include "report.h"
+#include "dsntext.h"
 #include "../lib/form.h"
 #include "../lib/pattern.h"
 
@@ -67,10 +67,10 @@ static struct {
 	int	nexempt;
 } opt = { "", 0, { NULL }, 0 };
 
-static struct report report;	/* the DSN that is made */
+static struct dsn dsn;	/* the DSN that is made */
 /* Messages of the DSN; names[0] is the job's message. */
 static char names[FILES_MOST][NAME_MAX_];
-static const char *files[FILES_MOST];	/* pointers to names, for report */
+static const char *files[FILES_MOST];	/* pointers to names, for dsn */
 static int for_delays;		/* the job is "delay" */
 
 static char result_mem[800];
@@ -163,7 +163,7 @@ get_late(const struct ctl *rc, int alone, int make)
 	char name[2 * WORD_MAX_];
 
 	if (alone)
-		text_fmt(name, sizeof(name), "%lu", report.diags.off);
+		text_fmt(name, sizeof(name), "%lu", dsn.diags.off);
 	else
 		text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
 	return get_named(&lates, name, make ? sizeof(struct late) : 0);
@@ -174,10 +174,10 @@ get_late(const struct ctl *rc, int alone, int make)
 static int
 read_lates(void)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 	struct late *late;
 
-	if (report_open_file(&report, 0) < 0)
+	if (dsn_open_file(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	while (diag_next(d)) {
 		if (d->tag != ' ' || d->due == 0 ||
@@ -229,11 +229,11 @@ next_late_rcpt(struct diags *d)
 static int
 mark_lates(void)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 	const struct late *late;
 	struct hlink *l;
 
-	if (report_open_file(&report, 0) < 0)
+	if (dsn_open_file(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
 	while ((late = next_late_rcpt(d)) != NULL)
@@ -259,7 +259,7 @@ form_has_address(void)
 	FILE *form;
 	size_t n;
 
-	form = report_open_form(&report, "delivery");
+	form = dsn_open_form(&dsn, "delivery");
 	if (form == NULL)
 		return 0;
 	while (!found && form_next(form, line))
@@ -275,9 +275,9 @@ form_has_address(void)
 static int
 has_addressee(struct diags *d, int failed)
 {
-	const struct origin *g = &report.origin;
+	const struct origin *g = &dsn.origin;
 
-	return origin_find(d, &report.origin, d->off) == 0 &&
+	return origin_find(d, &dsn.origin, d->off) == 0 &&
 	    !g->long_sender && (g->sender[0] != '\0' || (failed &&
 	    !g->twice && form_has_address()));
 }
@@ -337,11 +337,11 @@ make_item(struct diags *d, struct item *it)
 		return 0;
 	it->action = action_of(d, &wish);
 	it->at = d->at;
-	if (origin_find(d, &report.origin, d->off) < 0)
+	if (origin_find(d, &dsn.origin, d->off) < 0)
 		return 0;
 	/* NOTIFY is the sender's wish; the form's addresses get all failures */
 	if ((d->rc.notify & wish) != wish && (d->rc.tag == '+' ||
-	    report.origin.sender[0] != '\0'))
+	    dsn.origin.sender[0] != '\0'))
 		return 0;
 	return has_addressee(d, d->rc.tag == '-');
 }
@@ -365,7 +365,7 @@ make_late_item(struct diags *d, const struct late *late, struct item *it)
 static void
 begin_walk(void)
 {
-	ctl_seek(&report.diags.c, 0);
+	ctl_seek(&dsn.diags.c, 0);
 	if (!for_delays)	/* "delay" needs what read_lates read */
 		free_lates();
 }
@@ -393,13 +393,13 @@ next_item(struct diags *d, struct item *it)
 static int
 fits_dsn(const struct origin *g, unsigned file)
 {
-	if (report.n == 0)
-		strcpy(report.sender, g->sender);
-	else if (strcmp(report.sender, g->sender) != 0)
+	if (dsn.n == 0)
+		strcpy(dsn.sender, g->sender);
+	else if (strcmp(dsn.sender, g->sender) != 0)
 		return 0;
-	if (report.n == 0 || report.items[report.n - 1].file != file)
-		report.hdr = g->hdr;
-	return report.hdr == g->hdr;
+	if (dsn.n == 0 || dsn.items[dsn.n - 1].file != file)
+		dsn.hdr = g->hdr;
+	return dsn.hdr == g->hdr;
 }
 
 /* Adds the items of a file for this sender: 0, or -1 with errno.  A file other
@@ -407,18 +407,18 @@ fits_dsn(const struct origin *g, unsigned file)
 static int
 add_items(unsigned file, const char *sender)
 {
-	const struct origin *g = &report.origin;
-	struct diags *d = &report.diags;
+	const struct origin *g = &dsn.origin;
+	struct diags *d = &dsn.diags;
 	struct item it, *more;
 
-	if (report_open_file(&report, file) < 0)
+	if (dsn_open_file(&dsn, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
 	begin_walk();
-	while (report.n < ITEMS_MOST && next_item(d, &it)) {
+	while (dsn.n < ITEMS_MOST && next_item(d, &it)) {
 		if (strcmp(g->sender, sender) != 0 || !fits_dsn(g, file))
 			continue;
-		if ((more = report_add_item(&report)) == NULL)
+		if ((more = dsn_add_item(&dsn)) == NULL)
 			return -1;
 		*more = it;
 	}
@@ -431,15 +431,15 @@ drop_empty_files(void)
 {
 	unsigned i, used = 0, last = UINT_MAX;
 
-	for (i = 0; i < report.n; i++) {
-		if (report.items[i].file != last) {
-			last = report.items[i].file;
+	for (i = 0; i < dsn.n; i++) {
+		if (dsn.items[i].file != last) {
+			last = dsn.items[i].file;
 			files[used++] = names[last];
 		}
-		report.items[i].file = used - 1;
+		dsn.items[i].file = used - 1;
 	}
-	report.nfiles = used;
-	report_close_file(&report);	/* report.open is an old number */
+	dsn.nfiles = used;
+	dsn_close_file(&dsn);	/* dsn.open is an old number */
 }
 
 /* ---- pauses ---------------------------------------------------------- */
@@ -512,16 +512,16 @@ join_pause(const char *sender)
 static int
 mark_items(int sent)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 	const struct item *it;
 	unsigned i;
 
-	for (i = 0; i < report.n; i++) {
-		it = &report.items[i];
-		if (report.open != it->file + 1) {
-			if (report.open != 0 && fd_sync(d->c.l.fd) < 0)
+	for (i = 0; i < dsn.n; i++) {
+		it = &dsn.items[i];
+		if (dsn.open != it->file + 1) {
+			if (dsn.open != 0 && fd_sync(d->c.l.fd) < 0)
 				return -1;
-			if (report_open_file(&report, it->file) < 0) {
+			if (dsn_open_file(&dsn, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
 				continue;	/* the message has ended */
@@ -533,7 +533,7 @@ mark_items(int sent)
 		if (!for_delays && diag_set_tag(d, it->at, '+') < 0)
 			return -1;
 	}
-	return report.open != 0 ? fd_sync(d->c.l.fd) : 0;
+	return dsn.open != 0 ? fd_sync(d->c.l.fd) : 0;
 }
 
 /* Writes and sends the DSN, and marks its items: 0, or -1 with errno. */
@@ -546,9 +546,9 @@ send_items(void)
 
 	/* a trial: writes the tag that is there, since a DSN whose line cannot
 	 * be marked would be sent again and again */
-	if (report_open_file(&report, 0) < 0 ||
-	    diag_set_tag(&report.diags, report.items[0].at, ' ') < 0 ||
-	    report_write(&report, &post) < 0)
+	if (dsn_open_file(&dsn, 0) < 0 ||
+	    diag_set_tag(&dsn.diags, dsn.items[0].at, ' ') < 0 ||
+	    dsn_write(&dsn, &post) < 0)
 		return -1;
 	bad = for_delays && mark_items(1) < 0;
 	if (bad)
@@ -563,14 +563,14 @@ send_items(void)
 		return -1;
 	}
 	text_add(&result, "%sto=%s rcpts=%u msgs=%u file=router/%lu",
-	    result.len > 0 ? "; " : "", report.sender[0] != '\0' ?
-	    report.sender : "<>", report.n, report.nfiles, post.num);
+	    result.len > 0 ? "; " : "", dsn.sender[0] != '\0' ?
+	    dsn.sender : "<>", dsn.n, dsn.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_notify(opt.router, what);
 	if (for_delays)
 		return 0;
 	for (i = 0; i < MARK_TRIES; i++) {
-		report_close_file(&report);
+		dsn_close_file(&dsn);
 		if (mark_items(1) == 0)
 			return 0;
 	}
@@ -590,15 +590,15 @@ send_dsn(const char *sender)
 			strcpy(names[n++], p->names[i]);
 	for (i = 0; i < n; i++)
 		files[i] = names[i];
-	report.n = 0;
-	report.nfiles = n;
+	dsn.n = 0;
+	dsn.nfiles = n;
 	for (i = 0; i < n; i++)
 		if (add_items(i, sender) < 0)
 			return -1;
-	if (report.n == 0)
+	if (dsn.n == 0)
 		return 0;	/* the message has ended */
 	drop_empty_files();
-	qsort(report.items, report.n, sizeof(*report.items), compare_items);
+	qsort(dsn.items, dsn.n, sizeof(*dsn.items), compare_items);
 	if (send_items() < 0)
 		return -1;
 	if (!for_delays)
@@ -613,15 +613,15 @@ send_dsn(const char *sender)
 static int
 next_failed_rcpts(unsigned long *from)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 	struct item *it;
 
-	report.n = 0;
+	dsn.n = 0;
 	ctl_seek(&d->c, 0);
-	while (report.n < ITEMS_MOST && diag_next_rcpt(d)) {
+	while (dsn.n < ITEMS_MOST && diag_next_rcpt(d)) {
 		if (d->c.l.off < *from || d->c.l.line[1] != '-')
 			continue;
-		if ((it = report_add_item(&report)) == NULL)
+		if ((it = dsn_add_item(&dsn)) == NULL)
 			return -1;
 		it->off = d->c.l.off;
 		*from = d->c.l.off + 1;
@@ -643,21 +643,21 @@ compare_offset(const void *key, const void *item)
 static int
 add_missing_lines(const char *name, int *added)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 	struct item *it;
 	unsigned i;
 
 	ctl_seek(&d->c, 0);
-	while (report.n > 0 && diag_next(d))
-		if (!d->warning && (it = bsearch(&d->off, report.items,
-		    report.n, sizeof(*it), compare_offset)) != NULL)
+	while (dsn.n > 0 && diag_next(d))
+		if (!d->warning && (it = bsearch(&d->off, dsn.items,
+		    dsn.n, sizeof(*it), compare_offset)) != NULL)
 			it->at = d->at;
 	if (end_walk(d) < 0)
 		return -1;
-	for (i = 0; i < report.n; i++) {
-		if (report.items[i].at != 0)
+	for (i = 0; i < dsn.n; i++) {
+		if (dsn.items[i].at != 0)
 			continue;
-		if (ctl_append_diag(name, report.items[i].off, "",
+		if (ctl_append_diag(name, dsn.items[i].off, "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			return -1;
@@ -675,12 +675,12 @@ restore_lines(const char *name)
 	unsigned long from = 0;
 	int bad, added = 0;
 
-	if (report_open_file(&report, 0) < 0)
+	if (dsn_open_file(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	do
 		bad = next_failed_rcpts(&from) < 0 ||
 		    add_missing_lines(name, &added) < 0;
-	while (!bad && report.n == ITEMS_MOST);
+	while (!bad && dsn.n == ITEMS_MOST);
 	bad = bad || (added && ctl_sync(name) < 0);
 	ctl_close_kept();
 	return bad ? -1 : 0;
@@ -692,10 +692,10 @@ restore_lines(const char *name)
 static int
 set_verdict(const char **verdict)
 {
-	struct diags *d = &report.diags;
+	struct diags *d = &dsn.diags;
 
 	*verdict = "ok";
-	if (report_open_file(&report, 0) < 0)
+	if (dsn_open_file(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
 	while (strcmp(*verdict, "error") != 0 && diag_next_rcpt(d)) {
@@ -703,11 +703,11 @@ set_verdict(const char **verdict)
 			continue;
 		if (ctl_read_rcpt(&d->rc, d->c.l.off) < 0 || is_exempt(&d->rc))
 			*verdict = "error";
-		else if (origin_find(d, &report.origin, d->c.l.off) < 0)
+		else if (origin_find(d, &dsn.origin, d->c.l.off) < 0)
 			break;
-		else if (report.origin.long_sender)
+		else if (dsn.origin.long_sender)
 			*verdict = "error";
-		else if (report.origin.sender[0] == '\0')
+		else if (dsn.origin.sender[0] == '\0')
 			*verdict = "error2";
 	}
 	return end_walk(d);
@@ -726,22 +726,22 @@ send_all(long *wait)
 
 	for (;;) {
 		*wait = 0;
-		if (report_open_file(&report, 0) < 0)
+		if (dsn_open_file(&dsn, 0) < 0)
 			return errno == ENOENT ? 0 : -1;
 		begin_walk();
 		/* find the first item whose sender has no pause */
-		while ((found = next_item(&report.diags, &it)) != 0 &&
-		    !for_delays && (w = join_pause(report.origin.sender)) != 0)
+		while ((found = next_item(&dsn.diags, &it)) != 0 &&
+		    !for_delays && (w = join_pause(dsn.origin.sender)) != 0)
 			if (*wait == 0 || w < *wait)
 				*wait = w;
-		if (end_walk(&report.diags) < 0)
+		if (end_walk(&dsn.diags) < 0)
 			return -1;
 		if (!found)
 			return 0;
-		strcpy(sender, report.origin.sender);
+		strcpy(sender, dsn.origin.sender);
 		if (send_dsn(sender) < 0)
 			return -1;
-		report_close_file(&report);
+		dsn_close_file(&dsn);
 		files[0] = names[0];	/* drop_empty_files may change it */
 	}
 }
@@ -783,8 +783,8 @@ work(const char *name, const char *host)
 	for_delays = strcmp(host, "delay") == 0;
 	text_fmt(names[0], NAME_MAX_, "%s", name);
 	files[0] = names[0];
-	report.files = files;
-	report.nfiles = 1;
+	dsn.files = files;
+	dsn.nfiles = 1;
 	errno = 0;
 	if (for_delays)
 		bad = read_lates() < 0;
@@ -793,7 +793,7 @@ work(const char *name, const char *host)
 	bad = bad || send_all(&wait) < 0 || (for_delays && mark_lates() < 0);
 	answer_job(name, bad, bad ? 0 : wait);
 	free_lates();
-	report_close_file(&report);
+	dsn_close_file(&dsn);
 }
 
 /* ---- options --------------------------------------------------------- */
@@ -827,10 +827,10 @@ main(int argc, char **argv)
 	unsigned long most = 65536UL;
 	int c, bad = 0;
 
-	report.forms = lib_share("forms");
+	dsn.forms = lib_share("forms");
 	while ((c = getopt(argc, argv, "d:n:p:r:s:Vx:")) != -1)
 		switch (c) {
-		case 'd': report.forms = optarg; break;
+		case 'd': dsn.forms = optarg; break;
 		case 'n': name = optarg; break;
 		case 'p': bad |= span_parse(optarg, &opt.pause); break;
 		case 'r': opt.router = optarg; break;
@@ -843,11 +843,11 @@ main(int argc, char **argv)
 			return usage();
 		}
 	if (optind < argc || bad || opt.pause > 999999999L ||
-	    report.forms[0] != '/')
+	    dsn.forms[0] != '/')
 		return usage();
-	report.most = (long)most;
+	dsn.most = (long)most;
 	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
 	log_level = L_ERR - 1;
-	return report_begin(&report, name, opt.router) < 0 ? X_OSERR :
+	return dsn_begin(&dsn, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);
 }

@@ -9,8 +9,8 @@
  * The sender gets a DSN (RFC 3464) on all such recipients of a message that
  * share sender, header and kind.  It has a text, a part for programs, and the
  * message; or only its header, if the message is long or the sender asked for
- * that.  report.c writes it.  Then the recipient counts as delivered, without a
- * further DSN.
+ * that.  dsntext.c writes the DSN.  Then the recipient counts as delivered,
+ * without a further DSN.
  *
  * A parameter WHY= in the N line of the recipient is the router's reason, as
  * xtext, which the DSN shows, too.  The text for a kind is built in, unless
@@ -22,7 +22,7 @@
  * sender whose NOTIFY list lacks FAILURE gets none.
  */
 #include "lib.h"
-#include "report.h"
+#include "dsntext.h"
 #include "../lib/form.h"
 
 #define FIELD_MOST	900	/* bytes of a value in a line */
@@ -56,7 +56,7 @@ static const struct kind kinds[] = {
 	    "There is no route to this address." }
 };
 
-static struct report report;	/* the DSN that is written */
+static struct dsn dsn;	/* the DSN that is written */
 
 /* Returns the kind with this word, or the last one of the table. */
 static const struct kind *
@@ -91,7 +91,7 @@ shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
  * one, and the kind of error.  The text leaves out what a form tells of the
  * kind. */
 static void
-describe_item(struct report *r, const struct item *it)
+describe_item(struct dsn *r, const struct item *it)
 {
 	static char text[FIELD_MOST + WORD_MAX_ + 200], why[FIELD_MOST];
 	static char diagnostic[FIELD_MOST + WORD_MAX_];
@@ -137,24 +137,24 @@ send_dsn(const struct lib_job *job, const struct lib_rcpt *first,
 	clock_read();
 	text_fmt(subject, sizeof(subject), "Returned mail: %s",
 	    find_kind(first->host)->subject);
-	report.files = &file;
-	report.nfiles = 1;
-	report.n = 0;
-	report.ctl = job->ctl;
-	report.hdr = first->hdr;
-	report.form = first->host;
-	report.subject = subject;
-	strcpy(report.sender, first->from->dsn_to);
+	dsn.files = &file;
+	dsn.nfiles = 1;
+	dsn.n = 0;
+	dsn.ctl = job->ctl;
+	dsn.hdr = first->hdr;
+	dsn.form = first->host;
+	dsn.subject = subject;
+	strcpy(dsn.sender, first->from->dsn_to);
 	for (r = first; r != NULL; r = r->next) {
 		if (!shares_dsn(r, first))
 			continue;
-		if ((it = report_add_item(&report)) == NULL)
+		if ((it = dsn_add_item(&dsn)) == NULL)
 			return -1;
 		it->action = ACTION_FAILED;
 		it->off = r->off;
 		it->rcpt = r;
 	}
-	return report_write(&report, post) < 0 ? -1 : post_send(post);
+	return dsn_write(&dsn, post) < 0 ? -1 : post_send(post);
 }
 
 /* Sends the DSN and reports the verdict of its recipients. */
@@ -223,18 +223,18 @@ check_forms(int named)
 	FILE *f;
 	int bad = 0;
 
-	if (named && access(report.forms, X_OK) < 0) {
-		fprintf(stderr, "errormail: forms %s: %s\n", report.forms,
+	if (named && access(dsn.forms, X_OK) < 0) {
+		fprintf(stderr, "errormail: forms %s: %s\n", dsn.forms,
 		    strerror(errno));
 		return X_CONFIG;
 	}
 	for (k = kinds; k->word[0] != '\0'; k++) {
-		f = form_open(report.forms, k->word);
+		f = form_open(dsn.forms, k->word);
 		if (f != NULL)
 			fclose(f);
 		else if (errno != ENOENT) {
 			fprintf(stderr, "errormail: form %s/%s: %s\n",
-			    report.forms, k->word, strerror(errno));
+			    dsn.forms, k->word, strerror(errno));
 			bad = X_CONFIG;
 		}
 	}
@@ -247,13 +247,13 @@ main(int argc, char **argv)
 	const char *channel = lib_channel("error"), *host = NULL, *name = NULL;
 	int c, check_only = 0, named = 0;
 
-	report.forms = lib_share("forms");
-	report.most = 65536L;
-	report.describe = describe_item;
+	dsn.forms = lib_share("forms");
+	dsn.most = 65536L;
+	dsn.describe = describe_item;
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
-		case 'd': report.forms = optarg; named = 1; break;
+		case 'd': dsn.forms = optarg; named = 1; break;
 		case 'h': host = optarg; break;
 		case 'n': name = optarg; break;
 		case 'N': check_only = 1; break;
@@ -263,10 +263,10 @@ main(int argc, char **argv)
 		default:
 			return usage();
 		}
-	if (optind < argc || report.forms[0] != '/')
+	if (optind < argc || dsn.forms[0] != '/')
 		return usage();
 	if (check_only)
 		return check_forms(named);
-	return report_begin(&report, name, "") < 0 ? X_OSERR :
+	return dsn_begin(&dsn, name, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);
 }

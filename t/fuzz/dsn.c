@@ -19,7 +19,7 @@ int	dsn_main(int, char **);
 #define MOST	20000
 #define NAME	"123-1"
 
-static char before[MOST + 1], after[MOST + 200000], dsn[400000];
+static char before[MOST + 1], after[MOST + 200000], sent[400000];
 static int answers;
 
 void
@@ -96,10 +96,10 @@ check_header(char *s)
 static void
 check_dsn(size_t n)
 {
-	char *s = dsn, *end = dsn + n, *nl;
+	char *s = sent, *end = sent + n, *nl;
 
 	*end = '\0';
-	fuzz_must(memchr(dsn, '\0', n) == NULL, "it is text");
+	fuzz_must(memchr(sent, '\0', n) == NULL, "it is text");
 	for (; is_envelope(s); s = strchr(s, '\n') + 1)
 		;
 	fuzz_must(strncmp(s, "env-end\n", 8) == 0, "an envelope is ours");
@@ -125,8 +125,8 @@ check_all(void)
 		if (e->d_name[0] == '.')
 			continue;
 		text_fmt(path, sizeof(path), "../router/%s", e->d_name);
-		size = fuzz_read(path, dsn, sizeof(dsn) - 1);
-		fuzz_must(size > 0 && size < (long)sizeof(dsn) - 1, "a size");
+		size = fuzz_read(path, sent, sizeof(sent) - 1);
+		fuzz_must(size > 0 && size < (long)sizeof(sent) - 1, "a size");
 		check_dsn((size_t)size);
 		n++;
 	}
@@ -154,9 +154,9 @@ LLVMFuzzerTestOneInput(const unsigned char *s, size_t n)
 {
 	n = n > MOST ? MOST : n;
 	fuzz_office();
-	report.forms = "/nonexistent";
-	report.name = "mx.example";
-	report.most = 65536L;
+	dsn.forms = "/nonexistent";
+	dsn.name = "mx.example";
+	dsn.most = 65536L;
 	memcpy(before, s, n);
 	fuzz_file(NAME, s, n);
 	fuzz_file("../queue/" NAME, "the body\n", 9);

@@ -1,8 +1,8 @@
 /*
- * report.h - writes the text of a DSN: see report.c.
+ * dsntext.h - writes the text of a DSN: see dsntext.c.
  */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef DSNTEXT_H
+#define DSNTEXT_H
 
 #include "../lib/origin.h"
 #include "../lib/post.h"
@@ -12,7 +12,7 @@ struct lib_rcpt;
 #define FULL_TEXT	1000	/* bytes of a text with the reason from another
 				 * line */
 
-struct report;
+struct dsn;
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 	    ACTION_EXPANDED, ACTIONS };
 
@@ -30,10 +30,10 @@ struct item {
 };
 
 /*
- * report: a DSN while it is made.  The items are sorted by file, recipient and
+ * dsn: a DSN while it is made.  The items are sorted by file, recipient and
  * diagnostic line.  If a recipient has several, the last one counts.
  */
-struct report {
+struct dsn {
 	const char *const *files;	/* names of the control files */
 	unsigned nfiles;
 	struct item *items;
@@ -47,11 +47,11 @@ struct report {
 	long	most;		/* bytes of a message that are returned */
 	/* Sets text and diags.field for an item; NULL: the diagnostic line has
 	 * them. */
-	void	(*describe)(struct report *, const struct item *);
+	void	(*describe)(struct dsn *, const struct item *);
 	int	ctl;		/* with describe: the open control file */
 	const char *form;	/* name of the form, NULL: the action's form */
 	const char *subject;	/* NULL: made from the actions */
-	/* Members below are set and used by report.c. */
+	/* Members below are set and used by dsntext.c. */
 	struct diags diags;	/* the open file */
 	unsigned open;		/* index of the open file + 1; 0: none */
 	struct head head;	/* head of the open file */
@@ -66,16 +66,16 @@ struct report {
  * this machine, NULL: mailname(NULL); router is the socket of the router, "":
  * none.  On OpenBSD the process can then open only the forms, that socket, and
  * the post office, which is the parent of the working directory. */
-int	report_begin(struct report *, const char *name, const char *router);
+int	dsn_begin(struct dsn *, const char *name, const char *router);
 /* Writes the DSN into private/ and syncs it, for post_send: 0, or -1 with errno
  * and no file left. */
-int	report_write(struct report *, struct post *);
+int	dsn_write(struct dsn *, struct post *);
 /* Returns a new item, zeroed, or NULL if there is no memory. */
-struct item *report_add_item(struct report *);
+struct item *dsn_add_item(struct dsn *);
 /* Opens the file with this index, unless it is open: 0, or -1 with errno. */
-int	report_open_file(struct report *, unsigned file);
-void	report_close_file(struct report *);
+int	dsn_open_file(struct dsn *, unsigned file);
+void	dsn_close_file(struct dsn *);
 /* Opens the form with this name, or returns NULL. */
-FILE	*report_open_form(const struct report *, const char *);
+FILE	*dsn_open_form(const struct dsn *, const char *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * report.c - writes a delivery status notification (DSN).
+ * dsntext.c - writes a delivery status notification (DSN).
  *
  *	anna sent 101-1 and 102-1; u1 and u2 of the first failed, and u3 of
  *	the second:
@@ -41,7 +41,7 @@
  * The agents dsn and errormail decide which items a DSN has.  The text is
  * written piece by piece from the control files, and nothing of it is kept.
  */
-#include "report.h"
+#include "dsntext.h"
 #include "job.h"
 #include "../lib/form.h"
 #include <ctype.h>
@@ -324,7 +324,7 @@ put_form(struct copy *c, FILE *form)
 /* ---- items ----------------------------------------------------------- */
 
 void
-report_close_file(struct report *r)
+dsn_close_file(struct dsn *r)
 {
 	if (r->open != 0 && r->describe == NULL)
 		ctl_close(&r->diags.c);
@@ -332,11 +332,11 @@ report_close_file(struct report *r)
 }
 
 int
-report_open_file(struct report *r, unsigned file)
+dsn_open_file(struct dsn *r, unsigned file)
 {
 	if (r->open == file + 1)
 		return 0;
-	report_close_file(r);
+	dsn_close_file(r);
 	if (r->describe != NULL)
 		diag_start(&r->diags, r->ctl, r->files[file]);
 	else if (diag_open(&r->diags, r->files[file]) < 0)
@@ -345,12 +345,12 @@ report_open_file(struct report *r, unsigned file)
 	origin_start(&r->diags, &r->origin);
 	if (origin_read_head(&r->diags, &r->head) == 0)
 		return 0;
-	report_close_file(r);
+	dsn_close_file(r);
 	return -1;
 }
 
 struct item *
-report_add_item(struct report *r)
+dsn_add_item(struct dsn *r)
 {
 	if (mem_grow((void **)&r->items, r->n, &r->size, sizeof(*r->items)) < 0)
 		return NULL;
@@ -360,7 +360,7 @@ report_add_item(struct report *r)
 
 /* Returns 1 if a later item is on the same recipient. */
 static int
-is_stale(const struct report *r, unsigned i)
+is_stale(const struct dsn *r, unsigned i)
 {
 	return i + 1 < r->n && r->items[i].file == r->items[i + 1].file &&
 	    r->items[i].off == r->items[i + 1].off;
@@ -383,7 +383,7 @@ reason_in(const char *s)
  * operator, "" if its text has none; NULL for other recipients.  The text is in
  * our words or ZMailer's. */
 static const char *
-expiry_reason(const struct report *r, const struct item *it)
+expiry_reason(const struct dsn *r, const struct item *it)
 {
 	const char *s = r->text + strspn(r->text, "\r"), *p;
 
@@ -397,7 +397,7 @@ expiry_reason(const struct report *r, const struct item *it)
 
 /* Reads the diagnostic line at this offset: 0 or -1. */
 static int
-read_line(struct report *r, unsigned long at)
+read_line(struct dsn *r, unsigned long at)
 {
 	ctl_seek(&r->diags.c, at);
 	return diag_next(&r->diags) && r->diags.at == at ? 0 : -1;
@@ -406,13 +406,13 @@ read_line(struct report *r, unsigned long at)
 /* Reads recipient and text of an item: 0 or -1.  A recipient that expired
  * without a reason gets the reason of an earlier diagnostic line. */
 static int
-read_item(struct report *r, const struct item *it)
+read_item(struct dsn *r, const struct item *it)
 {
 	char why[FULL_TEXT / 2] = "";
 	const char *s;
 	long when = 0;
 
-	if (report_open_file(r, it->file) < 0 ||
+	if (dsn_open_file(r, it->file) < 0 ||
 	    ctl_read_rcpt(&r->diags.rc, it->off) < 0)
 		return -1;
 	if (r->describe != NULL) {
@@ -454,14 +454,14 @@ copy_piece(void *copy, const char *s, size_t n)
 
 /* Copies the header: 0 or -1. */
 static int
-copy_head(struct copy *c, const struct report *r)
+copy_head(struct copy *c, const struct dsn *r)
 {
 	return r->hdr >= 0 && job_header(r->diags.c.l.fd, r->hdr, copy_piece,
 	    c) == COPY_ERROR ? -1 : 0;
 }
 
 static int
-copy_body(struct copy *c, const struct report *r)
+copy_body(struct copy *c, const struct dsn *r)
 {
 	char path[PATH_MAX_];
 	int fd, bad;
@@ -585,7 +585,7 @@ put_part_header(struct draft *d, const char *type, int eight)
 
 /* Measures the body.  Returns why the body cannot be returned, or NULL. */
 static const char *
-body_error(const struct report *r, const struct copy *head, struct copy *body)
+body_error(const struct dsn *r, const struct copy *head, struct copy *body)
 {
 	copy_start(body, NULL, r->most + 1);
 	body->size = head->size;
@@ -602,7 +602,7 @@ body_error(const struct report *r, const struct copy *head, struct copy *body)
 
 /* Measures the form and, in a DSN on one message, the message: 0 or -1. */
 static int
-measure_copies(struct draft *d, const struct report *r)
+measure_copies(struct draft *d, const struct dsn *r)
 {
 	struct copy head, form, body;
 
@@ -629,7 +629,7 @@ measure_copies(struct draft *d, const struct report *r)
 /* Counts the items by action, and finds out if the text needs 8 bits, if the
  * body is wanted, and when the message arrived: 0 or -1. */
 static int
-survey(struct draft *d, struct report *r)
+survey(struct draft *d, struct dsn *r)
 {
 	struct stat st;
 	char path[PATH_MAX_];
@@ -645,12 +645,12 @@ survey(struct draft *d, struct report *r)
 		    has_utf8(r->diags.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
-		if (report_open_file(r, i) < 0)
+		if (dsn_open_file(r, i) < 0)
 			return -1;
 		d->text_eight |= has_utf8(r->head.id);
 	}
 	d->text_eight |= has_utf8(r->sender);
-	if (report_open_file(r, 0) < 0)
+	if (dsn_open_file(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
 		d->no_body = "";
@@ -665,7 +665,7 @@ survey(struct draft *d, struct report *r)
 
 /* Writes the header, whose subject ends in "[FAILED(2),DELIVERED-OK(1)]". */
 static void
-put_header(struct draft *d, const struct report *r)
+put_header(struct draft *d, const struct dsn *r)
 {
 	/* part of the Message-ID, as two files can get the same number */
 	static unsigned long count;
@@ -710,7 +710,7 @@ put_header(struct draft *d, const struct report *r)
 
 /* Lists the recipients of a file, action by action: 0 or -1. */
 static int
-put_recipients(FILE *f, struct report *r, unsigned file)
+put_recipients(FILE *f, struct dsn *r, unsigned file)
 {
 	unsigned i, n;
 	int action;
@@ -734,7 +734,7 @@ put_recipients(FILE *f, struct report *r, unsigned file)
 }
 
 static int
-put_text_part(struct draft *d, struct report *r)
+put_text_part(struct draft *d, struct dsn *r)
 {
 	FILE *f = d->post.f;
 	struct copy form;
@@ -755,7 +755,7 @@ put_text_part(struct draft *d, struct report *r)
 		put_text(f, r->sender, "  ");
 	}
 	for (file = 0; file < r->nfiles; file++) {
-		if (report_open_file(r, file) < 0)
+		if (dsn_open_file(r, file) < 0)
 			return -1;
 		fputs("\nThis is about the message\n\n", f);
 		put_text(f, r->head.id, "  ");
@@ -808,7 +808,7 @@ find_status(const char *text, const char *class)
 /* Writes the Status field.  The status comes from the agent's field, or for a
  * delay from the text of the deferral. */
 static void
-put_status(FILE *f, const struct report *r, const struct item *it)
+put_status(FILE *f, const struct dsn *r, const struct item *it)
 {
 	static const char *const classes[] = { "45", "4", "2", "2", "2" };
 	static const char *const defaults[] = { "5.0.0", "4.0.0", "2.0.0",
@@ -827,7 +827,7 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 /* Writes the diagnostic.  That of an expired recipient is its last reason, or
  * the whole text if there is none. */
 static void
-put_diagnostic(FILE *f, const struct report *r, const struct item *it)
+put_diagnostic(FILE *f, const struct dsn *r, const struct item *it)
 {
 	char value[VALUE_MOST];
 	const char *s = expiry_reason(r, it);
@@ -855,7 +855,7 @@ put_date(FILE *f, const char *field, long t)
 }
 
 static void
-put_recipient(FILE *f, struct report *r, const struct item *it)
+put_recipient(FILE *f, struct dsn *r, const struct item *it)
 {
 	char value[sizeof(r->diags.rc.orcpt) + 10];
 	const struct diags *diags = &r->diags;
@@ -887,14 +887,14 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 }
 
 static int
-put_status_part(struct draft *d, struct report *r)
+put_status_part(struct draft *d, struct dsn *r)
 {
 	char value[300];
 	FILE *f = d->post.f;
 	unsigned i;
 
 	put_part_header(d, "message/delivery-status", 0);
-	if (report_open_file(r, 0) < 0)
+	if (dsn_open_file(r, 0) < 0)
 		return -1;
 	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
 		xtext_read(r->head.envid, strlen(r->head.envid), value,
@@ -920,7 +920,7 @@ put_status_part(struct draft *d, struct report *r)
 /* ---- the DSN --------------------------------------------------------- */
 
 static int
-put_message_part(struct draft *d, struct report *r)
+put_message_part(struct draft *d, struct dsn *r)
 {
 	struct copy c;
 
@@ -930,7 +930,7 @@ put_message_part(struct draft *d, struct report *r)
 	    "text/rfc822-headers", d->eight);
 	copy_start(&c, d->post.f, d->head);
 	c.fold = d->fold;
-	if (report_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
+	if (dsn_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
 	c.most = r->most;	/* a file that has grown is cut */
 	if (d->no_body == NULL) {
@@ -944,7 +944,7 @@ put_message_part(struct draft *d, struct report *r)
 }
 
 static int
-put_dsn(struct draft *d, struct report *r)
+put_dsn(struct draft *d, struct dsn *r)
 {
 	if (survey(d, r) < 0 || measure_copies(d, r) < 0)
 		return -1;
@@ -958,7 +958,7 @@ put_dsn(struct draft *d, struct report *r)
 }
 
 FILE *
-report_open_form(const struct report *r, const char *form)
+dsn_open_form(const struct dsn *r, const char *form)
 {
 	FILE *f = form_open(r->forms, form);
 
@@ -970,7 +970,7 @@ report_open_form(const struct report *r, const char *form)
 }
 
 int
-report_write(struct report *r, struct post *p)
+dsn_write(struct dsn *r, struct post *p)
 {
 	static struct draft d;
 	int bad, err;
@@ -980,7 +980,7 @@ report_write(struct report *r, struct post *p)
 		return -1;
 	text_fmt(d.boundary, sizeof(d.boundary), "=_%s",
 	    strrchr(d.post.path, ':') + 1);
-	d.form = report_open_form(r, r->form != NULL ? r->form :
+	d.form = dsn_open_form(r, r->form != NULL ? r->form :
 	    r->items[0].action == ACTION_DELAYED ? "delay" : "delivery");
 	r->has_form = d.form != NULL;
 	errno = EIO;		/* a reason for failures without an errno */
@@ -988,7 +988,7 @@ report_write(struct report *r, struct post *p)
 	err = errno;
 	if (d.form != NULL)
 		fclose(d.form);
-	report_close_file(r);
+	dsn_close_file(r);
 	errno = err;
 	if (bad)
 		post_remove(&d.post);
@@ -1001,7 +1001,7 @@ report_write(struct report *r, struct post *p)
 /* ---- options --------------------------------------------------------- */
 
 int
-report_begin(struct report *r, const char *name, const char *router)
+dsn_begin(struct dsn *r, const char *name, const char *router)
 {
 	r->name = name != NULL && *name != '\0' ? name : mailname(NULL);
 	umask(022);
