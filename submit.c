@@ -35,7 +35,8 @@ static struct {
 	const char *po;		/* -P */
 	const char *from;	/* -f, NULL: the user's address */
 	const char *full;	/* -F */
-	const char *envid, *ret;	/* -V, -R */
+	const char *envid;	/* -V */
+	char	ret[8];		/* -R, or "" */
 	char	notify[60];	/* -N, checked; or "" */
 	int	header;		/* -t */
 	int	nodots;		/* -i */
@@ -97,17 +98,6 @@ usage(const char *why, const char *what)
 	return X_USAGE;
 }
 
-static int
-set_ret(const char *s)
-{
-	if (tolower((unsigned char)*s) == 'f')
-		opt.ret = "FULL";
-	else
-		opt.ret = "HDRS";
-	return strlen(s) == 4 && (strcmp(s, "full") == 0 ||
-	    strcmp(s, "hdrs") == 0 || strcmp(s, opt.ret) == 0) ? 0 : -1;
-}
-
 /* Sets an option; arg is "" if it has none: 0, or an exit code. */
 static int
 set_option(int c, const char *arg)
@@ -125,7 +115,7 @@ set_option(int c, const char *arg)
 		break;
 	case 'P': opt.po = arg; break;
 	case 'R':
-		if (set_ret(arg) < 0)
+		if (ret_parse(arg, opt.ret) < 0)
 			return usage("-R %s: write full or hdrs", arg);
 		break;
 	case 'V':
@@ -558,8 +548,7 @@ set_author(struct mail *m)
 		    opt.full);
 	if (opt.envid != NULL)
 		strcpy(m->envid, opt.envid);
-	if (opt.ret != NULL)
-		strcpy(m->ret, opt.ret);
+	strcpy(m->ret, opt.ret);
 	strcpy(m->dsn, opt.notify);
 	m->orcpt = 1;
 	return mail_set_sender(m, opt.from != NULL ? opt.from :
@@ -747,7 +736,7 @@ reset_signals(void)
 
 /* Sets post office and table.  Keeps the group of a set-group-id bit only for
  * those that are compiled in, with an empty environment, and gives it up
- * otherwise: 0, or -1 with errno. */
+ * otherwise: 0, or -1 after saying why. */
 static int
 set_locations(void)
 {
@@ -769,14 +758,6 @@ set_locations(void)
 	return 0;
 }
 
-static int
-fail_rights(void)
-{
-	say("cannot give up the privileges of a set-id bit: %s",
-	    strerror(errno));
-	return X_NOPERM;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -786,7 +767,7 @@ main(int argc, char **argv)
 		return X_USAGE;
 	say_set_name(argv[0]);
 	if (rights_start() < 0)
-		return fail_rights();
+		return X_NOPERM;
 	if (open_standard() < 0) {
 		say("cannot open /dev/null: %s", strerror(errno));
 		return X_OSERR;
@@ -799,7 +780,7 @@ main(int argc, char **argv)
 	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
 	code = parse_options(argc, argv, &next);
 	if (set_locations() < 0)
-		return fail_rights();
+		return X_NOPERM;
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " VERSION);
 		return 0;

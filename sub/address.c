@@ -38,8 +38,8 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at, colon;	/* before any <, an @ was read, and a : behind
-				 * an @ */
+	int	at;		/* an @ was read */
+	int	colon;		/* before any <, a : followed an @ */
 	const char *why;	/* what is wrong, or NULL */
 };
 
@@ -262,28 +262,29 @@ skip_route(struct lex *x)
 	return 0;
 }
 
-/* Returns what is wrong with a word behind another word, which ends at word. */
+/* Returns what is wrong with a word that follows another one; prev_end is the
+ * end of that one. */
 static const char *
-gap_fault(const struct lex *x, const char *word)
+gap_fault(const struct lex *x, const char *prev_end)
 {
-	if (memchr(word, '(', (size_t)(x->s - word)) != NULL)
+	if (memchr(prev_end, '(', (size_t)(x->s - prev_end)) != NULL)
 		return "it contains a comment";
-	return x->s == word ? "quotes or brackets are around a part of it" :
+	return x->s == prev_end ? "quotes or brackets are around a part of it" :
 	    "it contains a blank";
 }
 
 /* Returns what is wrong with a token behind the len bytes already taken, or
- * NULL.  word is the end of the token before, NULL behind a special one. */
+ * NULL.  prev_end is the end of the token before, NULL behind a special one. */
 static const char *
-token_fault(const struct lex *x, enum token kind, const char *word, int at,
-    size_t len)
+token_fault(const struct lex *x, enum token kind, const char *prev_end,
+    int at, size_t len)
 {
 	int special = kind == T_SPECIAL;
 
 	if (kind == T_BAD)
 		return x->why;
-	if (!special && word != NULL)
-		return gap_fault(x, word);
+	if (!special && prev_end != NULL)
+		return gap_fault(x, prev_end);
 	if (special && *x->s == '@' && at)
 		return "it has more than one @";
 	if (special && *x->s == '@' && len == 0)
@@ -300,7 +301,7 @@ token_fault(const struct lex *x, enum token kind, const char *word, int at,
 static const char *
 make_address(const struct element *e, struct addr_list *l)
 {
-	const char *why, *word = NULL;
+	const char *why, *prev_end = NULL;
 	enum token kind;
 	struct text out;
 	int at = 0;
@@ -314,13 +315,13 @@ make_address(const struct element *e, struct addr_list *l)
 	if (e->angle && skip_route(&x) < 0)
 		return "its route has no : at the end";
 	while ((kind = next_token(&x)) != T_END) {
-		why = token_fault(&x, kind, word, at, out.len);
+		why = token_fault(&x, kind, prev_end, at, out.len);
 		if (why != NULL)
 			return why;
 		if (l->from == NULL)
 			l->from = x.s;
 		l->to = x.p;
-		word = kind == T_SPECIAL ? NULL : x.p;
+		prev_end = kind == T_SPECIAL ? NULL : x.p;
 		at |= kind == T_SPECIAL && *x.s == '@';
 		text_put(&out, x.s, x.n);
 	}

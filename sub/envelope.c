@@ -83,25 +83,33 @@ xtext_is_valid(const char *s)
 }
 
 int
+ret_parse(const char *s, char *to)
+{
+	size_t n = strlen(s);
+
+	if (!ctl_is_word(s, n, "FULL") && !ctl_is_word(s, n, "HDRS"))
+		return -1;
+	strcpy(to, toupper((unsigned char)*s) == 'F' ? "FULL" : "HDRS");
+	return 0;
+}
+
+int
 notify_parse(const char *list, char *to, size_t size)
 {
 	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
-	char word[10];
 	struct text t;
 	size_t n;
 	int i;
 
 	text_init(&t, to, size);
 	text_add(&t, "NOTIFY=");
-	if (strlen(list) == 5 && ctl_is_word(list, 5, "NEVER")) {
+	if (ctl_is_word(list, strlen(list), "NEVER")) {
 		text_add(&t, "NEVER");
 		return 0;
 	}
 	for (; ; list += n + 1) {
 		n = strcspn(list, ",");
-		text_fmt(word, sizeof(word), "%.*s", (int)n, list);
-		for (i = 0; i < 3 && (strlen(known[i]) != n ||
-		    !ctl_is_word(word, n, known[i])); i++)
+		for (i = 0; i < 3 && !ctl_is_word(list, n, known[i]); i++)
 			;
 		if (i == 3)
 			return -1;

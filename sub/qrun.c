@@ -177,14 +177,8 @@ env_id(struct file *q, char *value)
 static void
 env_ret(struct file *q, char *value)
 {
-	char *p;
-
-	for (p = value; *p != '\0'; p++)
-		*p = (char)toupper((unsigned char)*p);
-	if (strcmp(value, "FULL") != 0 && strcmp(value, "HDRS") != 0)
+	if (ret_parse(value, q->m.ret) < 0)
 		q->why = "its notaryret is wrong";
-	else
-		strcpy(q->m.ret, value);
 }
 
 static void

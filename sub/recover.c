@@ -7,10 +7,12 @@
  * again; the control file is removed.
  *
  * A process at work leaves the same picture for a moment.  Its lock on the
- * control file decides; its number, which the name ends in, does so only in a
- * file system without locks.  A process with that number may be another, as
- * small numbers come again after each boot; and a process in another container
- * is not seen.
+ * control file decides; in a file system without locks its number does, which
+ * the name ends in.  A process with that number may be another, as small
+ * numbers come again after each boot; and a process in another container is not
+ * seen.
+ * A control file without a message is removed only if neither is found, as its
+ * process may have just made it and not have locked it yet.
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -51,7 +53,7 @@ recover_entry(const char *po, const char *name)
 	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	alone = entry_is_abandoned(dot, dead);
 	if (!path_exists(msg))
-		return !dead || !alone ? -1 : unlink(dot);
+		return dead && alone ? unlink(dot) : -1;
 	if (!alone || path_exists(ctl) || rename(dot, ctl) < 0)
 		return -1;
 	say("%s: queued now, after a crash", ctl);

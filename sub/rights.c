@@ -30,20 +30,25 @@ static gid_t start_gid;		/* the effective group at the start */
 static struct stat owner;	/* owner of the post office's transport/ */
 static int as_owner;		/* root acts as the owner */
 
+static int
+say_kept(void)
+{
+	return say_cannot("give up", "the privileges of a set-id bit");
+}
+
 int
 rights_start(void)
 {
 	start_gid = bit_gid = getegid();
 #ifdef NO_SETEUID
 	if (setuid(getuid()) < 0)
-		return -1;
 #else
 	/* NetBSD's setreuid keeps the saved id, Linux' setuid may */
 	if (setuid(getuid()) < 0 || setreuid(getuid(), getuid()) < 0)
-		return -1;
 #endif
+		return say_kept();
 	errno = EPERM;
-	return geteuid() == getuid() ? setegid(getgid()) : -1;
+	return geteuid() != getuid() || setegid(getgid()) < 0 ? say_kept() : 0;
 }
 
 int
@@ -51,13 +56,13 @@ rights_drop(void)
 {
 #ifdef NO_SETEUID
 	if (setgid(getgid()) < 0)
-		return -1;
+		return say_kept();
 #else
 	if (setgid(getgid()) < 0 || setregid(getgid(), getgid()) < 0)
-		return -1;
+		return say_kept();
 	errno = EPERM;
 	if (getuid() != 0 && bit_gid != getgid() && setegid(bit_gid) == 0)
-		return -1;	/* the group was not given up for good */
+		return say_kept();	/* the group can be taken again */
 #endif
 	bit_gid = getgid();
 	return 0;

@@ -25,8 +25,8 @@
  * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
  * Our own names in UUCP are taken off the beginning of each recipient.
  *
- * A line for our own domain, another channel and the host "-" could mean names
- * or addresses, so it must have a fourth word.
+ * A line for our own domain with the host "-" and another channel than these
+ * three could mean names or addresses, so it must have a fourth word.
  *
  * $d in a pattern is our own domain, which a line "domain" may set before.  It
  * is filled in when the line is read; a later "domain" is an error.
@@ -81,7 +81,8 @@
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
 
 enum user {
-	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
+	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none
+			 * and may get one */
 	USER_NAME,	/* $u: the part before the '@' */
 	USER_REST,	/* $r: the part of that name behind the first '!' */
 	USER_LOCAL	/* the name if the pattern has an '@', else the address
@@ -93,14 +94,14 @@ struct route {
 	char	**patterns;	/* each with a '/' behind it, see below */
 	char	*channel;	/* NULL: the address is refused */
 	char	*host;		/* host; with channel NULL, text of a refusal;
-				 * of a sender, the new name */
+				 * of a line for senders, the new name */
 	enum user user;
 	unsigned long line;	/* line of the table */
 	char	**from;		/* only for these senders, NULL: for all */
 	int	from_name;	/* from has names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
 				 * then an empty one; else NULL */
-	int	name;		/* an alias or a line for a sender: the pattern
+	int	is_for_names;	/* an alias or a line for a sender: the pattern
 				 * is a name, not an address */
 	unsigned long turn;	/* an alias: the last turn that followed it */
 };
@@ -189,7 +190,7 @@ is_local(const char *channel)
 	    strcmp(channel, "error") == 0;
 }
 
-/* Returns 1 if one of the patterns has our own domain written out. */
+/* Returns 1 if the domain of a pattern has no wildcard and is ours. */
 static int
 has_our_domain(const struct routes *t, const struct route *r)
 {
@@ -243,7 +244,7 @@ add_line(struct routes *t, struct route ***end, const char *pattern,
 	if (r == NULL)
 		return "no memory";
 	r->line = t->line;
-	r->name = strchr(pattern, '@') == NULL;
+	r->is_for_names = strchr(pattern, '@') == NULL;
 	**end = r;
 	*end = &r->next;
 	if (t->sender == NULL)
@@ -266,7 +267,7 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 
 	if (why != NULL)
 		return why;
-	r->name = 0;
+	r->is_for_names = 0;	/* without an '@' it is for any address */
 	r->host = mem_dup(host);
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
@@ -365,7 +366,8 @@ set_param(struct routes *t, const char *name, const char *value)
 		    "a network is ADDRESS/BITS; several have commas between";
 	if (strcmp(name, "uucpname") == 0)
 		return text_fmt(t->uucp, sizeof(t->uucp), ",%s,", value) == 0 &&
-		    strchr(value, '!') == NULL ? NULL : "the names are wrong";
+		    strchr(value, '!') == NULL ? NULL :
+		    "a name has no !, and all have at most 297 bytes";
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -445,6 +447,8 @@ parse_line(struct routes *t, struct lines *l)
 	if (host != NULL && strcmp(pattern, "sender") == 0) {
 		if (strcmp(host, "=") == 0)
 			return add_sender(t, channel, cut_word(&p));
+		/* a fourth word with $ is the user of a route for the name
+		 * "sender"; another one, the channel for these senders */
 		if (p[strspn(p, " \t")] != '$' && (s = cut_word(&p)) != NULL) {
 			t->sender = channel;
 			pattern = host;
@@ -622,12 +626,13 @@ set_user(struct target *t, const struct routes *table,
 	const char *domain = addr_domain(addr), *rest = strchr(addr, '!');
 	size_t n = domain != NULL ? (size_t)(domain - addr) - 1 : strlen(addr);
 
-	if (r->user == USER_REST)	/* see set_target */
+	if (r->user == USER_REST)	/* set_target has found the '!' */
 		return text_fmt(t->user, sizeof(t->user), "%.*s",
 		    (int)(n - (size_t)(rest + 1 - addr)), rest + 1);
 	if (domain != NULL && (r->user == USER_NAME ||
 	    (r->user == USER_LOCAL && strchr(pattern, '@') != NULL)))
 		return text_fmt(t->user, sizeof(t->user), "%.*s", (int)n, addr);
+	/* our domain is not added to a path, or to a program, file or list */
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
 	    (addr_special_byte(addr) && strcmp(r->host, "-") == 0))
@@ -637,7 +642,8 @@ set_user(struct target *t, const struct routes *table,
 }
 
 /* Returns the alias of a name of this machine; NULL: there is none, or the
- * address comes from its own list (within). */
+ * address comes from its own list (within).  The user postmaster without an
+ * alias becomes root. */
 static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)
@@ -649,7 +655,7 @@ find_alias(const struct routes *table, struct target *t,
 	do {
 		make_plain(t->user, s);
 		for (r = table->first; r != NULL; r = r->next)
-			if (r->name && find_match(r, s, first) != NULL)
+			if (r->is_for_names && find_match(r, s, first) != NULL)
 				return r == within ? NULL : r;
 		postmaster = strcmp(s, "postmaster/") == 0;
 		if (postmaster)
@@ -680,7 +686,8 @@ set_target(struct target *t, const struct routes *table,
 			    "it is no path of UUCP");
 	}
 	if (set_host(t, r->host, domain) < 0)
-		return fail_target(t, X_NOHOST, "it names no host to send to");
+		return fail_target(t, X_NOHOST,
+		    "it names no host to send to, or one that is too long");
 	if (set_user(t, table, r, pattern, addr) < 0)
 		return fail_target(t, X_DATAERR, "it is too long");
 	if (strcmp(t->channel, "local") == 0 && strcmp(t->host, "-") == 0)
@@ -688,10 +695,10 @@ set_target(struct target *t, const struct routes *table,
 	return 0;
 }
 
-/* Returns 1 if one of the patterns matches the sender; name: the patterns are
- * for names of this machine. */
+/* Returns 1 if one of the patterns matches the sender; for_names: the patterns
+ * are for names of this machine. */
 static int
-is_sender(const struct routes *table, char *const *patterns, int name,
+is_sender(const struct routes *table, char *const *patterns, int for_names,
     const char *addr)
 {
 	const char *domain = addr_domain(addr);
@@ -700,7 +707,7 @@ is_sender(const struct routes *table, char *const *patterns, int name,
 	if (domain == NULL)
 		return 0;
 	make_plain(addr, s);
-	if (name) {
+	if (for_names) {
 		text_fmt(us, sizeof(us), "%s/", table->domain);
 		text_lower(us);
 		if (strcmp(strrchr(s, '@') + 1, us) != 0)
@@ -717,7 +724,8 @@ route_rewrite(const struct routes *table, const char *addr, char *to)
 {
 	const struct route *r = table->senders;
 
-	while (r != NULL && !is_sender(table, r->patterns, r->name, addr))
+	while (r != NULL && !is_sender(table, r->patterns, r->is_for_names,
+	    addr))
 		r = r->next;
 	if (r == NULL)
 		return -1;
@@ -739,7 +747,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 	memset(t, 0, sizeof(*t));
 	make_plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
-		if (!r->name && r != within && (r->from == NULL ||
+		if (!r->is_for_names && r != within && (r->from == NULL ||
 		    is_sender(table, r->from, r->from_name, sender)) &&
 		    (except == NULL || r->channel == NULL ||
 		    strcmp(r->channel, except) != 0) &&
@@ -765,7 +773,8 @@ route_list(const struct routes *table, void (*each)(unsigned long line,
 	int replaced = 0;	/* an alias replaces all local names */
 
 	for (r = table->first; r != NULL; r = r->next)
-		replaced |= r->name && strcmp(r->patterns[0], "*/") == 0;
+		replaced |= r->is_for_names &&
+		    strcmp(r->patterns[0], "*/") == 0;
 	for (r = table->first; r != NULL; r = r->next)
 		if (r->channel != NULL &&
 		    !(replaced && strcmp(r->host, "-") == 0 &&

@@ -149,7 +149,10 @@ split_path(char *arg, const char *word, char **path, char **rest)
 			p++;
 		else if (*p == '"')
 			quoted = !quoted;
-	if (p == *path || (angle && *p++ != '>') || (*p != ' ' && *p != '\0'))
+	if (p == *path || (angle && *p != '>'))
+		return -1;
+	p += angle;
+	if (*p != ' ' && *p != '\0')
 		return -1;
 	if (*p == ' ')
 		*p++ = '\0';
@@ -191,14 +194,12 @@ set_mail_parameter(const char *name, char *value)
 		    "452 4.3.1 there is no room for it now" : NULL;
 	}
 	if (strcmp(name, "envid") == 0)
+		/* RFC 3461 allows 100 bytes */
 		return xtext_is_valid(value) && text_fmt(s.m.envid, 101, "%s",
 		    value) == 0 ? NULL : "501 5.5.4 ENVID is wrong";
-	text_lower(value);
-	if (strcmp(name, "ret") == 0 && (strcmp(value, "full") == 0 ||
-	    strcmp(value, "hdrs") == 0)) {
-		strcpy(s.m.ret, *value == 'f' ? "FULL" : "HDRS");
+	if (strcmp(name, "ret") == 0 && ret_parse(value, s.m.ret) == 0)
 		return NULL;
-	}
+	text_lower(value);
 	return strcmp(name, "body") == 0 && (strcmp(value, "7bit") == 0 ||
 	    strcmp(value, "8bitmime") == 0) ? NULL :
 	    "555 5.5.4 a parameter of MAIL is not known";
@@ -379,12 +380,12 @@ do_data(char *arg)
 		reply("250 2.0.0 queued as %s", name);
 	else if (s.data.failed)
 		reply("554 5.6.0 a bare CR or LF is in the message");
-	else if (code == X_UNAVAILABLE)
-		reply("554 %s%s", isdigit((unsigned char)*say_last()) ? "" :
-		    "5.4.6 ", say_last());
 	else
-		reply("%s %s", code == X_DATAERR ? "554 5.6.0" : "451 4.3.0",
-		    say_last());
+		/* the line may begin with a status of its own, as 4.3.1 */
+		reply("%.*s %s", isdigit((unsigned char)*say_last()) &&
+		    say_last()[1] == '.' ? 3 : 9,
+		    code == X_UNAVAILABLE ? "554 5.4.6" :
+		    code == X_DATAERR ? "554 5.6.0" : "451 4.3.0", say_last());
 	reset_mail();
 }
 
@@ -402,7 +403,7 @@ do_vrfy(char *arg)
 	int code;
 
 	if (start_mail(&m) < 0) {
-		reply("252 2.1.5 try some mail");
+		reply("252 2.1.5 it cannot be checked now; send the mail");
 		return;
 	}
 	code = *arg == '\0' ? X_DATAERR : mail_add_path(&m, arg, 0);
@@ -417,6 +418,8 @@ do_vrfy(char *arg)
 static void
 do_etrn(char *arg)
 {
+	/* RFC 1985: @HOST is also for its subdomains, which are not tried;
+	 * #NAME is a queue */
 	arg += *arg == '@';
 	if (!s.how->can_queue)
 		reply("502 5.5.1 only the owner of the queue may ask for that");

@@ -48,9 +48,10 @@ const char *say_last(void);	/* the last line, without its topic */
  * ====================================================================== */
 
 /* Drops the rights of a set-id bit, and keeps its group for rights_use_group:
- * 0 or -1. */
+ * 0, or -1 after saying why. */
 int	rights_start(void);
-int	rights_drop(void);	/* gives up the group for good: 0 or -1 */
+/* Gives up the group for good: 0, or -1 after saying why. */
+int	rights_drop(void);
 /* Returns 1 if only the group of our set-group-id bit may use public/ and
  * router/. */
 int	rights_has_way_in(const char *po);
@@ -327,6 +328,8 @@ int	mail_set_sender(struct mail *, const char *);
  * senders. */
 int	mail_complete(struct mail *, unsigned long num, const char *id);
 int	xtext_is_valid(const char *);	/* as RFC 3461 defines xtext */
+/* Makes "FULL" or "HDRS" of a word in either case: 0 or -1. */
+int	ret_parse(const char *s, char *to);
 /* Makes "NOTIFY=NEVER" or "NOTIFY=LIST" of a word or a list with commas: 0 or
  * -1. */
 int	notify_parse(const char *list, char *to, size_t size);

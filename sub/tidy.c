@@ -8,17 +8,19 @@
  *				than PARAMpostbytes, the oldest are removed
  *	queue/			a message without a control file, an orphan, is
  *				set aside, and never removed
- *	transport/		so is a control file .NAME, which a program of
- *				another make or submit 0.1 did not complete,
- *				with its message, if nobody has it locked
+ *	transport/		a control file .NAME that another program, or
+ *				submit 0.1, left unfinished is set aside with
+ *				its message, unless it is locked
  *	router/			mail that nobody takes is counted for a warning
  *
  * Rounds.  Two rounds are at least 20 minutes apart, by the clock that nobody
  * sets.  A round may be the only one of its process, so the file .tidy in the
  * post office has what the next one needs:
  *
- *	90061 86500		seconds that count, and now.up at the last round
- *	5 1934512 87655		a file of the area 5, met since that second
+ *	90061 86500		tidy time and now.up at the last round
+ *	5 1934512 87655		a file of the area 5, met since that tidy time
+ *
+ * Tidy time is the seconds known to have passed since the first round.
  *
  * now.up counts from the boot.  If it is less than at the last round, the
  * machine was booted between them, and at least now.up seconds have passed.  So
@@ -33,8 +35,8 @@
  * begins again.
  *
  * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
- * is new, then .bounce-0-HOUR with the hour, of those that count, of the first
- * round that has met it.  A mark of another form is replaced: the scheduler's
+ * is new, then .bounce-0-HOUR with the hour of tidy time in which a round has
+ * first met it.  A mark of another form is replaced: the scheduler's
  * of version 0.2 and older.
  *
  * Other names, entries that are no regular files, and files of a running
@@ -54,6 +56,7 @@
 #define BLOCK		4096	/* bytes; a file on the disk is a multiple */
 #define CONTROL		".control"	/* behind the name in postman/ */
 
+/* The first four are a directory each.  The file .tidy has these numbers. */
 enum { TRANSPORT, PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
 
 static const char *const areas[ROUTER] = {
@@ -62,13 +65,13 @@ static const char *const areas[ROUTER] = {
 
 static struct seen {
 	unsigned long hash;
-	unsigned long since;	/* tidy.age when the file was met; 0: free */
+	unsigned long since;	/* tidy.clock when the file was met; 0: free */
 	int	met;		/* this round has met the file */
 } table[AREAS][SEEN_MOST];
 
 static struct {
 	const char *po;
-	unsigned long age;	/* seconds that count */
+	unsigned long clock;	/* tidy time */
 	unsigned long up;	/* now.up at the last round */
 	int	area;
 	char	dir[PATH_SIZE];	/* directory that is read, below po */
@@ -105,9 +108,9 @@ begin_round(const char *path)
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 	memset(n, 0, sizeof(n));
-	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.age, &tidy.up) != 2;
+	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.clock, &tidy.up) != 2;
 	if (anew) {
-		tidy.age = HOUR;	/* the hour 0 is that of new marks */
+		tidy.clock = HOUR;	/* the hour 0 is that of new marks */
 		tidy.up = up;
 	}
 	while (f != NULL &&
@@ -123,7 +126,7 @@ begin_round(const char *path)
 	passed = up < tidy.up ? up : up - tidy.up;
 	if (!anew && passed < TIDY_EVERY)
 		return -1;
-	tidy.age += passed < DAY ? passed : DAY;
+	tidy.clock += passed < DAY ? passed : DAY;
 	tidy.up = up;
 	return 0;
 }
@@ -134,7 +137,7 @@ print_round(FILE *f)
 	const struct seen *v;
 	int i;
 
-	fprintf(f, "%lu %lu\n", tidy.age, tidy.up);
+	fprintf(f, "%lu %lu\n", tidy.clock, tidy.up);
 	for (i = 0; i < AREAS; i++)
 		for (v = table[i]; v < table[i] + SEEN_MOST; v++)
 			if (v->met)
@@ -162,9 +165,9 @@ is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 		return 0;
 	v->hash = hash;
 	if (v->since == 0)
-		v->since = tidy.age;
+		v->since = tidy.clock;
 	v->met = 1;
-	return tidy.age - v->since >= seconds;
+	return tidy.clock - v->since >= seconds;
 }
 
 /* ---- files ----------------------------------------------------------- */
@@ -228,8 +231,8 @@ remove_oldest_bounces(unsigned long most)
 	}
 	scan_free(&s);
 	if (n > 0)
-		say("the oldest double bounces removed from postman/, as all "
-		    "took more than %lu bytes (PARAMpostbytes): %u", most, n);
+		say("the oldest double bounces removed from postman/: %u, as "
+		    "all took more than %lu bytes (PARAMpostbytes)", n, most);
 }
 
 /* Removes a double bounce that has been in postman/ for long enough, and marks
@@ -239,23 +242,28 @@ static int
 expire_bounce(const char *path)
 {
 	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
-	unsigned long run, hour, age;
+	unsigned long old_run;	/* 0 but in marks of older versions */
+	unsigned long hour, now_hour, seconds;
 	char to[ASIDE_SIZE];
 	struct stat st;
 
 	if (mark == NULL ||
-	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &run, &p) < 0 ||
+	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &old_run,
+	    &p) < 0 ||
 	    *p != '-' || num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
 	    (*p != '\0' && *p != '.'))
 		return -1;
-	age = tidy.age / 3600;
-	if (run == 0 && hour > 0 && hour <= age)
-		/* the bounce came before that hour was over */
-		return tidy.postmanage > 0 && hour < age &&
-		    tidy.age - (hour + 1) * 3600 >=
-		    (unsigned long)tidy.postmanage ? unlink(path) : -1;
+	now_hour = tidy.clock / HOUR;
+	if (old_run == 0 && hour > 0 && hour <= now_hour) {
+		if (tidy.postmanage <= 0 || hour == now_hour)
+			return -1;
+		/* the bounce came before the end of that hour */
+		seconds = tidy.clock - (hour + 1) * HOUR;
+		return seconds >= (unsigned long)tidy.postmanage ?
+		    unlink(path) : -1;
+	}
 	if (text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "0-%lu%s",
-	    (int)(mark - path), path, age, p) == 0 && lstat(to, &st) < 0 &&
+	    (int)(mark - path), path, now_hour, p) == 0 && lstat(to, &st) < 0 &&
 	    rename(path, to) < 0)
 		say_cannot("rename", path);
 	return -1;
@@ -307,6 +315,7 @@ is_candidate(const char *entry)
 	case ROUTER:
 		return deferred_is_name(entry);
 	case QUEUE:
+		/* behind "queue/" of the path is the name, X/Y/NAME */
 		return name_parse(entry) != NULL && office_is_orphan(tidy.po,
 		    path_in(tidy.dir, "%s", entry) + sizeof("queue"));
 	}
@@ -326,10 +335,10 @@ tidy_file(const char *entry)
 		return;
 	say_set_topic(path + strlen(tidy.po) + 1);
 	if (tidy.area == POSTMAN) {
-		/* the message is counted, its control file is not */
 		if (strstr(entry, BOUNCE_MARK) != NULL)
 			tidy.bounces += disk_bytes(path);
 		if (expire_bounce(path) == 0)
+			/* a control file is not counted */
 			tidy.removed += strstr(entry, CONTROL) == NULL;
 		return;
 	}
@@ -393,14 +402,14 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 		tidy_dir(QUEUE, "queue", office_dir(i));
 	say_set_topic(NULL);
 	if (tidy.removed > 0)
-		say("double bounces removed from postman/, kept for %ld "
-		    "seconds: %lu", postmanage, tidy.removed);
+		say("double bounces older than %ld seconds (PARAMpostmanage) "
+		    "removed from postman/: %lu", postmanage, tidy.removed);
 	if (postbytes > 0 && tidy.bounces > (double)postbytes)
 		remove_oldest_bounces(postbytes);
 	if (tidy.waiting > 0)
-		say("files that have been in router/ for an hour, or in "
-		    "another directory of the router: %lu or more; does the "
-		    "router run?", tidy.waiting);
+		say("files that nobody has taken for an hour from router/ and "
+		    "the other directories of the router: at least %lu; does "
+		    "the router run?", tidy.waiting);
 	if (fd_replace(path, print_round) < 0)
 		say_cannot("write", path);
 }

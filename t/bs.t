@@ -141,6 +141,15 @@ loop=$(awk 'BEGIN { for (i = 0; i < 50; i++) printf "Received: x\\n" }')
 like 'a message in a loop is refused' \
     "$(last "MAIL FROM:<a>\nRCPT TO:<b>\nDATA\n$loop\n.")" '^554 5.4.6 .*mail loop'
 
+title='a reply has one status: that of the line, if it has one'
+(cat "$tmp/routes"; echo 'PARAMminfree 4000000G') >"$tmp/small"
+if without NO_STATVFS || ! "$S" -bn -C "$tmp/small" >/dev/null 2>&1; then
+	skip "$title" 'no such limit here'
+else
+	like "$title" "$(crlf "${one}QUIT\n" | "$S" -P "$po" -C "$tmp/small" -bs \
+	    2>/dev/null | grep 451)" '^451 4.3.1 the file system of .*'
+fi
+
 # ---- bare CR and LF --------------------------------------------------------------
 
 # Nothing but CR LF . CR LF ends a message: the rest is in it, and it is refused.

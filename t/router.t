@@ -549,7 +549,7 @@ like 'a user that is not known is named' "$(own -bn)" \
 sed '$d' "$tmp/own" >"$tmp/x" && mv "$tmp/x" "$tmp/own"
 like 'what is no path has no $r' "$(own -bv joe)" '^submit: joe: it is no path of'
 printf 'PARAMuucpname a!b\n* local -\n' >"$tmp/own"
-like 'a name of UUCP with a ! is wrong' "$(own -bn)" ':1: a!b: the names are wrong'
+like 'a name of UUCP with a ! is wrong' "$(own -bn)" ':1: a!b: a name has no !'
 
 # As installed: what a reply to a user's own mail is sent to.
 message | "$S" -P "$po" -C "$top/routes" anna

@@ -96,7 +96,7 @@ later 1200
 is 'files of dead writers are removed after an hour' \
     "$(here $gone)" ''
 is 'mail that stays in router/ or bulk/ for an hour is reported' \
-    "$(sed -n 's/^[0-9]* *\(.*router.*\)/\1/p' "$tmp/said")" 'clocksubmit: files that have been in router/ for an hour, or in another directory of the router: 2 or more; does the router run?'
+    "$(sed -n 's/^[0-9]* *\(.*router.*\)/\1/p' "$tmp/said")" 'clocksubmit: files that nobody has taken for an hour from router/ and the other directories of the router: at least 2; does the router run?'
 rm "$po/router/77" "$po/bulk/78"
 is 'each removed file is reported' \
     "$(said '(public/mail|private/dsn):.* removed; its writer, process 99999999, is gone')" 3
@@ -258,7 +258,7 @@ later 7200
 is 'after 30 days the double bounce is removed, others stay' "$(left)" \
     "$others 104-1.bounce-HOUR"
 is 'removed double bounces are counted' "$(said \
-    'double bounces removed from postman/, kept for 2592000 seconds: 1$')" 1
+    'double bounces older than 2592000 seconds .PARAMpostmanage. removed from postman/: 1$')" 1
 later 31536000
 is 'a long time without a round counts as one day' "$(left)" \
     "$others 104-1.bounce-HOUR"
@@ -316,7 +316,7 @@ is 'the newest stay' "$(left | tr ' ' '\n' |
 is 'other files that were set aside are neither counted nor removed' \
     "$(here postman/9-1 postman/102-1 postman/203_syntax | wc -w | tr -d ' ')" 3
 is 'removed double bounces above PARAMpostbytes are counted' "$(said \
-    'removed from postman/, as all took more than 81920 bytes .PARAMpostbytes.: 10$')" 1
+    'removed from postman/: 10, as all took more than 81920 bytes .PARAMpostbytes.$')" 1
 echo 'PARAMpostbytes 0' >"$tmp/routes"
 rm "$po"/postman/5??-1.bounce*
 heap 300
