@@ -19,7 +19,8 @@ struct diags {
 	unsigned long off;	/* offset of the recipient's line */
 	long	when;		/* time of the attempt, wall */
 	char	*field[DIAG_FIELDS];	/* by DIAG_WHO to DIAG_REMOTE; "" if
-				 * missing */
+				 * missing.  In a line on a delay, DIAG_REMOTE
+				 * is the time at which the recipient expires */
 	char	*text;		/* the text, CRs for its newlines */
 	int	warning;	/* the line is about a delay */
 	unsigned long due;	/* number of warnings that are due by now, if

@@ -48,10 +48,11 @@
 
 #define FIELD_MOST	2000	/* bytes of a value that are shown */
 #define TEXT_MOST	4000	/* bytes of the text of an agent */
-#define COLUMNS		76	/* bytes of a line before a field is folded */
+#define COLUMNS		76	/* bytes of a line of a field */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
-#define PIECE_MOST	900	/* bytes of a word in a field; bytes of a line
-				 * before it is folded */
+#define FIELD_WORD	900	/* bytes of a field without a blank */
+#define BREAK_AT	900	/* bytes of a line of other text before it is
+				 * broken or folded */
 #define USER_MOST	1000	/* bytes of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a diagnostic */
@@ -95,7 +96,7 @@ has_utf8(const char *s)
 }
 
 /* Writes text for people, with an indent before each line.  CR and newline end
- * a line, a line is broken after PIECE_MOST bytes, and bytes that are no text
+ * a line, a line is broken after BREAK_AT bytes, and bytes that are no text
  * become question marks. */
 static void
 put_text(FILE *f, const char *s, const char *indent)
@@ -103,7 +104,7 @@ put_text(FILE *f, const char *s, const char *indent)
 	size_t n, col = 0, total;
 
 	for (total = 0; *s != '\0' && total < TEXT_MOST; s += n, total += n) {
-		if (*s == '\r' || *s == '\n' || col >= PIECE_MOST) {
+		if (*s == '\r' || *s == '\n' || col >= BREAK_AT) {
 			if (col > 0)
 				putc('\n', f);
 			col = 0;
@@ -140,7 +141,7 @@ put_field(FILE *f, const char *field, const char *value)
 		if (blanks == 0)
 			blanks = 1;	/* before the first word, or in a word
 					 * that is too long */
-		for (n = 0; n < PIECE_MOST && value[n] != '\0' &&
+		for (n = 0; n < FIELD_WORD && value[n] != '\0' &&
 		    !isspace((unsigned char)value[n]); )
 			n++;
 		if (n == 0)
@@ -253,7 +254,7 @@ copy_start(struct copy *c, FILE *f, long most)
 	c->most = most;
 }
 
-/* Folds a line of PIECE_MOST bytes before byte b if b is a blank.  A line
+/* Folds a line of BREAK_AT bytes before byte b if b is a blank.  A line
  * without a blank is folded before LINE_MOST, not within a UTF-8 character. */
 static void
 fold_line(struct copy *c, int b)
@@ -261,7 +262,7 @@ fold_line(struct copy *c, int b)
 	int blank = b == ' ' || b == '\t';
 	int more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : b >= 0xc0;
 
-	if (b == '\n' || c->col < PIECE_MOST ||
+	if (b == '\n' || c->col < BREAK_AT ||
 	    (!blank && c->col + more < LINE_MOST))
 		return;
 	fputs(blank ? "\n" : "\n ", c->f);
@@ -293,7 +294,7 @@ copy_text(struct copy *c, const char *s)
 	size_t n;
 
 	for (; *s != '\0'; s++) {
-		if (c->col >= PIECE_MOST)
+		if (c->col >= BREAK_AT)
 			copy_byte(c, '\n');
 		n = utf8_length(s);
 		for (; n > 1; n--)
