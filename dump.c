@@ -28,19 +28,21 @@
  *	h  "message" or "address"  what is held
  *	End:
  *
- * Fields are separated by tabs, times are seconds, "-" is never or none.
+ * Fields are separated by tabs, times are seconds, "-" is never or none, and -1
+ * is not known: next of a v line, and the size of a message.
  * Vertices are numbered in the order of message number, channel and host.
  * Flags is "h" for a message that is held, "r" for a message whose DSN is still
  * to be sent.  Recipients of a vertex have r lines when their reasons are not
- * all the same.  Of a destination, good and bad are numbers of reports, ready
- * and waiting numbers of vertices, and cohorts are hundredths.  The states of a
- * vertex, with the field "what it waits for":
+ * all the same.  Of a destination, good and bad are numbers of reports, idle is
+ * a number of agents, ready and waiting are numbers of vertices, cohorts are
+ * hundredths, unused is the time since the last use, and tries are deaths in a
+ * row.  The states of a vertex, with the field "what it waits for":
  *
  *	retry		waits for its next try
  *	host		its host is dead
  *	run		an agent has it: the agent's last #step
  *	agent		no agent can be started: the reason
- *	next		it is next in turn
+ *	next		waits for nothing but its turn
  *	limit		waits for the limit that the field names
  *	held		"message", or the pattern of the hold
  *	queueonly	waits for a T line
@@ -189,6 +191,7 @@ find_limit(const struct vertex *v)
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
+	/* the thread is not open (preempt), and has no turn (other orders) */
 	if (t->nta > 0 && !t->can_take_agent && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->pending];
@@ -209,7 +212,7 @@ get_wait(const struct vertex *v, struct wait *w)
 	w->state = states[why];
 	w->is_kept = WHY_KEPT(why);
 	w->next = why == WHY_FED ? 0 : -1;
-	if (why >= WHY_HOST)
+	if (why >= WHY_HOST)	/* host, retry and agent have a time */
 		w->next = until > now.mono ? seconds_until(until) : 0;
 	if (why == WHY_HELD_MESSAGE) {
 		cause = "message";
@@ -227,6 +230,7 @@ get_wait(const struct vertex *v, struct wait *w)
 		cause = find_limit(v);
 		if (cause != NULL)
 			w->state = "limit";
+		/* of the limits, only the rate has a time */
 		if (cause == NULL || (rate > 0 && v->state != V_PINNED))
 			w->next = rate;
 	}
@@ -337,12 +341,14 @@ emit_state(const struct vertex *v)
 	} else if (w.next > 0) {
 		emit("retry in ");
 		emit_span(w.next);
-	} else if (strcmp(w.state, "limit") == 0) {
-		emit("waiting for %-sslot", strcmp(w.cause, "maxta") == 0 ?
-		    "" : strcmp(w.cause, "maxchannel") == 0 ? "channel " :
-		    "thread ");
-	} else {
+	} else if (strcmp(w.state, "limit") != 0) {
 		emit("activation pending, thread inactive");
+	} else if (strcmp(w.cause, "maxta") == 0) {
+		emit("waiting for slot");
+	} else if (strcmp(w.cause, "maxchannel") == 0) {
+		emit("waiting for channel slot");
+	} else {
+		emit("waiting for thread slot");
 	}
 }
 
@@ -455,8 +461,9 @@ emit_agents(const struct thread *t)
 }
 
 /* Writes the line of a thread, whose vertices are rows.by[at] up to end, with
- * ZMailer's alignment: N vertices, R recipients, A tries, W seconds until it
- * wakes, QA the age of its oldest message. */
+ * ZMailer's alignment: "/2" if the command names the host, else "/0"; N
+ * vertices, R recipients, A tries, W seconds until the thread wakes, QA the age
+ * of its oldest message. */
 static void
 emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
@@ -502,7 +509,8 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	emit("\n");
 }
 
-/* Returns the clause that gave the ring its command, or NULL. */
+/* Returns the last clause that the ring matched, which is the one with the
+ * command if there is a command; or NULL. */
 static const struct clause *
 get_clause(const struct ring *r)
 {
@@ -537,8 +545,8 @@ get_row_thread(unsigned at)
 	return at < rows.n ? rows.v[rows.by[at]]->thread : NULL;
 }
 
-/* Writes a ring and its threads, whose vertices begin at rows.by[at].  Returns
- * the index behind them. */
+/* Writes a ring and its threads, whose vertices begin at rows.by[at].  As in
+ * ZMailer, "Msgs:" are vertices.  Returns the index behind them. */
 static unsigned
 emit_ring(const struct ring *r, unsigned at)
 {
@@ -576,6 +584,7 @@ emit_report(void)
 	for (r = q.rings; r != NULL; r = r->next)
 		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
+	/* as in ZMailer, Rcpnts are vertices */
 	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
 	    "Uptime: ", q.nagents, q.slots.nidle, q.messages.n, q.nthreads,
 	    rows.n);
@@ -589,7 +598,7 @@ emit_report(void)
 
 /* Writes the m line.  Both files of the message may be missing. */
 static void
-emit_message(const struct message *m)
+emit_m_line(const struct message *m)
 {
 	char sender[WORD_MAX_], path[PATH_MAX_], flags[3];
 	struct stat st;
@@ -617,7 +626,7 @@ emit_bare_messages(void)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
 		if (m->left == 0 && m->end < END_DROP)
-			emit_message(m);
+			emit_m_line(m);
 	}
 }
 
@@ -656,7 +665,7 @@ emit_stubs(void)
 
 /* Writes the v line. */
 static void
-emit_vertex_line(unsigned i)
+emit_v_line(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
 	struct wait w;
@@ -669,9 +678,9 @@ emit_vertex_line(unsigned i)
 	    v->state == V_FED ? v->ta->pid : 0, clean_text(w.cause, 0));
 }
 
-/* Writes the reason of each recipient, unless all have the same reason. */
+/* Writes the r line of each recipient, unless all have the same reason. */
 static void
-emit_reasons(unsigned i)
+emit_r_lines(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
 	const struct rcpt *r, *end = v->r + v->nr, *first = NULL;
@@ -693,7 +702,7 @@ emit_reasons(unsigned i)
 /* Writes the d line.  The limits of a thread without mail are not known, and
  * shown as 0. */
 static void
-emit_dest(const struct thread *t)
+emit_d_line(const struct thread *t)
 {
 	static const struct feedback no_limits;
 	const struct feedback *f = t->fb != NULL ? t->fb : &no_limits;
@@ -771,12 +780,12 @@ emit_facts(void)
 	emit_totals_and_holds();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!th_is_local(OWNER(struct thread, link, l)))
-			emit_dest(OWNER(struct thread, link, l));
+			emit_d_line(OWNER(struct thread, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
-			emit_message(rows.v[i]->msg);
-		emit_vertex_line(i);
-		emit_reasons(i);
+			emit_m_line(rows.v[i]->msg);
+		emit_v_line(i);
+		emit_r_lines(i);
 	}
 	if (!opt.quiet) {
 		emit_bare_messages();

@@ -194,11 +194,6 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	return 0;
 }
 
-static int
-is_in_heap(const struct heap *h, const struct timer *t)
-{
-	return t->pos <= h->n && h->v[t->pos - 1].timer == t;
-}
 
 /* Frees the stub with this name, if there is one, and sets *p to what the stub
  * tells of the message. */
@@ -221,7 +216,8 @@ remove_stub(const char *name, struct past *p)
 	stubs_behind -= s->seen < last_request;
 	hash_del(&q.stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
-	for (c = q.chans; !is_in_heap(h, &s->due); c = c->next)
+	for (c = q.chans; s->due.pos > h->n ||
+	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
 		h = &c->ready;
 	heap_del(h, &s->due);
 	if (h->n == 0) {

@@ -355,9 +355,10 @@ void	q_hold_message(struct message *, int on);
 /* outcome: when a command on a vertex is carried out.  OUT_DONE: at once;
  * OUT_PASS: in a later pass; OUT_REPORT: after the report of the agent;
  * OUT_HELD: never, as the vertex is held; OUT_FAILED: never, as the disk cannot
- * be written. */
-enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_HELD, OUT_FAILED,
-	       OUTCOMES };
+ * be written.  A flush also has OUT_NO_COMMAND, and OUT_FED: never, as an agent
+ * has the vertex. */
+enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_NO_COMMAND, OUT_FED,
+	       OUT_HELD, OUT_FAILED, OUTCOMES };
 /* Deletes or bounces the vertex, in a later pass if later is 1. */
 enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 /* Returns when the next warning on the message may be due, mono, or NEVER. */

@@ -555,10 +555,8 @@ order_sort_thread(struct thread *t)
 	unsigned i, j, n = t->ready.n;
 	int is_random = t->ring->conf->v.order == ORDER_RANDOM;
 
-	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
-		return;
-	a = mem_get(n * sizeof(*a));
-	if (a == NULL)
+	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8) ||
+	    (a = mem_get(n * sizeof(*a))) == NULL)
 		return;
 	/* a shuffle: each vertex changes places with a random one before it */
 	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {

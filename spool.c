@@ -203,8 +203,7 @@ check_office(void)
 	if (code != 0)
 		return code;
 	if (stat(po, &st) < 0)
-		return log_refusal(X_CANTCREAT, po, "cannot be checked: ",
-		    strerror(errno));
+		return log_refusal(X_CANTCREAT, po, "stat: ", strerror(errno));
 	if (st.st_mode & S_IWOTH)
 		return log_refusal(X_NOPERM, po, "",
 		    "anybody may write there; chmod o-w it");

@@ -56,8 +56,8 @@
 
 #define PORT		174	/* the port of ZMailer's mailq */
 #define DUMPS		5	/* dumps for all users at one time */
-#define PLACES		(DUMPS + 1)	/* dumps for root and the scheduler's
-					 * own user */
+#define PLACES		(DUMPS + 1)	/* dumps at one time, the last place for
+					 * root and the scheduler's own user */
 #define RETRY_PAUSE	1	/* seconds between tries to open pipes and port,
 				 * and between signals to slow dumps */
 #define REQUEST_MOST	2100	/* bytes in a request */
@@ -112,8 +112,8 @@ struct operation {
 	char	**patterns;	/* patterns for the addresses, or NULL */
 	struct text *answer;
 	unsigned n[OUTCOMES];	/* vertices of each outcome; release: holds */
-	long	nfiles;		/* files of forgotten mail to read; -1: none,
-				 * for lack of memory */
+	long	nfiles;		/* files of forgotten mail to read; -1: there
+				 * was no room for a request */
 };
 
 struct verb {
@@ -167,24 +167,20 @@ plural_ending(unsigned n)
 static void
 answer_counts(struct operation *op)
 {
-	int is_flush = op->verb->cancel == CANCEL_NONE, i;
-	const char *texts[OUTCOMES] = { NULL, "more will follow",
-	    "when their agents have reported", "held",
-	    "failed: the spool cannot be written to" };
+	static const char *const texts[] = { NULL, "more will follow",
+	    "when their agents have reported", "without a command",
+	    "with agents", "held", "failed: the spool cannot be written to" };
 	unsigned sum = 0;
+	int i;
 
-	if (is_flush) {
-		texts[OUT_PASS] = "without a command";
-		texts[OUT_REPORT] = "with agents";
-	}
 	for (i = 0; i < OUTCOMES; i++)
 		sum += op->n[i];
 	if (sum == 0 && op->nfiles == 0) {
-		if (is_flush && op->patterns == NULL)
+		if (op->verb->cancel == CANCEL_NONE && op->patterns == NULL)
 			text_add(op->answer, "ok nothing waits");
 		else
-			text_add(op->answer, "no nothing in the queue is %s",
-			    op->what);
+			text_add(op->answer, "no nothing in the queue is for "
+			    "%s", op->what);
 		return;
 	}
 	text_add(op->answer, "%s %u job%s %s",
@@ -197,7 +193,7 @@ answer_counts(struct operation *op)
 		text_add(op->answer, "; %ld file%s to be read",
 		    op->nfiles, plural_ending(op->nfiles));
 	else if (op->nfiles < 0)
-		text_add(op->answer, "; no memory to read files");
+		text_add(op->answer, "; forgotten mail cannot be read now");
 }
 
 /* Makes a request for the forgotten mail of addresses. */
@@ -214,18 +210,23 @@ request_forgotten(struct operation *op, enum ask what)
 
 /* ---- commands: verbs -------------------------------------------------- */
 
-/* Counts a vertex of a flush, and flushes a vertex of a message. */
+/* Counts the vertex, and flushes it if the target is a message.  do_flush
+ * flushes threads. */
 static void
 flush_vertex(struct operation *op, struct vertex *v)
 {
 	enum outcome what = OUT_DONE;
 
-	if (v->state == V_PINNED || v->thread->held != NULL)
+	if (v->state == V_PINNED && v->cancel != CANCEL_NONE)
+		return;			/* the vertex is about to end */
+	if (v->state == V_PINNED && !v->msg->held)
+		what = OUT_FAILED;	/* its tags are not written yet */
+	else if (v->state == V_PINNED || v->thread->held != NULL)
 		what = OUT_HELD;
 	else if (v->state == V_FED)
-		what = OUT_REPORT;
+		what = OUT_FED;
 	else if (v->thread->ring->conf->v.command == NULL)
-		what = OUT_PASS;
+		what = OUT_NO_COMMAND;
 	else if (op->msg != NULL)
 		th_flush(v->thread, v);
 	op->n[what]++;
@@ -368,8 +369,8 @@ do_cancel(struct operation *op)
 			return;
 		}
 		q_drop_message(op->msg, "deleted by a command");
-		text_add(op->answer, has_dsn ? "ok its DSN is deleted" :
-		    "ok all its recipients are done");
+		text_add(op->answer, has_dsn ? "ok the DSN of %s is deleted" :
+		    "ok %s is removed: all its recipients are done", op->what);
 		return;
 	}
 	visit_vertices(op, cancel_vertex);
@@ -756,7 +757,7 @@ static void
 log_bad_request(const struct inlet *d, const char *why, const char *line)
 {
 	if (can_log_request())
-		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
+		log_warn("mailq pipe=%s %s%.100s", d->path, why, line);
 }
 
 /* Returns 1 if the word consists of letters and digits and is not longer than
@@ -785,14 +786,14 @@ handle_request(struct inlet *d, char *line)
 		word[++n] = strtok(NULL, " ");
 	if (n < nwords || word[n] != NULL || !is_suffix(word[n - 1]) ||
 	    (is_query && strcmp(word[0], "dump") != 0)) {
-		log_bad_request(d, is_query ? "not a request" : "not a command",
-		    line);
+		log_bad_request(d, is_query ? "not a request: " :
+		    "not a command: ", line);
 		return;
 	}
 	fd = open_answer_pipe(d, word[n - 1], &uid);
 	if (fd < 0)
-		log_bad_request(d, is_query ? "no pipe for an answer" :
-		    "no pipe for an answer, nothing done", word[n - 1]);
+		log_bad_request(d, is_query ? "no pipe for an answer: " :
+		    "no pipe for an answer, nothing done: ", word[n - 1]);
 	else if (is_query)
 		answer_query(fd, uid);
 	else
@@ -819,7 +820,7 @@ read_inlet(struct inlet *d)
 	char *s = d->part, *end;
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		log_bad_request(d, "cannot be read", strerror(errno));
+		log_bad_request(d, "cannot be read: ", strerror(errno));
 	if (n <= 0)
 		return;
 	d->used += n;

@@ -79,7 +79,7 @@ ok 'a flush of all tries deferred mail' \
     wait_log 'deferred msg=101-1 .*a.org .*tries=2'
 order flush none/*
 like 'a flush of an address without mail is refused' \
-    "$said" '^no nothing in the queue is none/\*'
+    "$said" '^no nothing in the queue is for none/\*'
 
 # ---- hold and release -----------------------------------------------------------
 

@@ -64,7 +64,7 @@ like 'a message that waits for its DSN cannot be bounced' \
     '^no all recipients of 232-1 are done, its DSN is still to be sent$'
 is 'a message that waits for its DSN can be deleted' \
     "$("$ask" order "$po" delete 232-1)" \
-    'ok its DSN is deleted'
+    'ok the DSN of 232-1 is deleted'
 ok 'a message whose DSN is deleted leaves no file' wait_for 20 eval \
     '[ ! -f "$po/transport/232-1" ] && [ ! -f "$po/queue/232-1" ]'
 is 'a message with a failure is deleted' \

@@ -93,6 +93,9 @@ is 'the message is held and released' "$(sed 's/ .*//' "$tmp/held" |
 like 'mailq says that the job waits for the disk' \
     "$("$top/mailq" -q "$pipe" 2>&1 | tr '\n' ' ')" \
     '201-1 .*waits, its control file cannot be written now'
+like 'a flush does not call that job held' \
+    "$("$ask" order "$po" flush 201-1)" \
+    '^no .*, 1 failed: the spool cannot be written to$'
 rmdir "$po/transport/201-1"
 mv "$tmp/kept" "$po/transport/201-1"
 # A step of seconds is not logged; mail that comes behind it is delivered by it.

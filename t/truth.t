@@ -248,7 +248,8 @@ is 'bounce speaks of no DSN that such a message does not have' \
     "$("$top/mailq" bounce 402-1 2>&1)" \
     'mailq: all recipients of 402-1 are done'
 is 'delete speaks of no such DSN either' \
-    "$("$top/mailq" delete 402-1 2>&1)" 'all its recipients are done'
+    "$("$top/mailq" delete 402-1 2>&1)" \
+    '402-1 is removed: all its recipients are done'
 rmdir "$po/queue/402-1"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
