@@ -5,8 +5,9 @@
  *	smtp/mail.example.org	interval=10m retries="1 2 5"
  *	smtp			maxta=20 command="smtp -s"
  *
- * Both clauses match smtp/mail.example.org: its mail is tried again after 10,
- * 20 and 50 minutes, by at most 20 agents of the command "smtp -s".
+ * Both clauses match smtp/mail.example.org: its mail waits 10, then 20,
+ * then 50 minutes, and is tried by at most 20 agents of the command
+ * "smtp -s".
  *
  * A token in the first column is a pattern and begins a clause, or it is a
  * PARAMname.  Every other token is a keyword of the clause before it.  '#' at
@@ -15,14 +16,16 @@
  *
  * An address "channel/host" is matched against the patterns in order.  Each
  * matching clause overrides the settings before it; the first one with a
- * command is the last (seed 22.1).  The result is a conf.  Each combination of
- * clauses has one conf: two addresses have the same pointer if and only if
- * they matched the same clauses.  A conf and a channel make a ring.
+ * command is the last.  The result is a conf.  Each combination of clauses has
+ * one conf, and another one for the channel dsn: addresses that matched the
+ * same clauses have the same pointer.  A conf and a channel make a ring.
  *
  * Keywords and PARAMs are rows of two tables: name, type, place of the value,
- * limits and default.  A new configuration is built beside the old one.  Every
- * error is given to the caller as "file:line: keyword: reason", and after any
- * error the new configuration is freed.
+ * limits and default.  A new configuration is built beside the old one.  Each
+ * error of the file is given to the caller as "file:line: keyword: reason", and
+ * after any such error the new configuration is freed.  A notice says that a
+ * value is taken in another meaning; it is given to the caller, too.  Other
+ * remarks are warnings in the log.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -119,8 +122,8 @@ static const struct keyword params[] = {
 #undef AT
 };
 
-/* A row for each type from T_ORDER on: the text of the error for a wrong word,
- * and the words in the order of their values. */
+/* A row for each of T_ORDER and T_ANSWER: the text of the error for a wrong
+ * word, and the words in the order of their values. */
 static const char *const choices[][5] = {
 	{ "is not random, age or preempt", "random", "age", "preempt", NULL },
 	{ "is neither yes nor no", "no", "yes", NULL }
@@ -140,12 +143,13 @@ static const struct pair synonyms[] = {
 	{ "maxhost", "use maxthr instead" },
 	{ "bounce", "instead of bounce=none write "
 	    "PARAMdsn=\"-x 'channel/host'\" with the pattern of its clause" },
-	{ "gangschedule", "leave it out: hosts are always scheduled as one" },
+	{ "gangschedule", "leave it out: the mail of a host is always "
+	    "scheduled together" },
 	{ NULL, NULL }
 };
 
 /* PARAMs and keywords of ZMailer and of earlier versions that have no effect
- * here, with advice. */
+ * here, with advice for a PARAM; "": none. */
 static const struct pair foreign[] = {
 	{ "authfile", "" }, { "msgwriteasync", "" },
 	{ "store-error-on-error", "" }, { "sysnice", "" },
@@ -253,33 +257,33 @@ static struct {
 	size_t	clauses;	/* clauses so far */
 } rd;
 
-/* Sets text to the reason, with the place and the current word before it.
+/* Gives the caller the reason, with the place and the current word before it.
  * Words from the file are cut at 80 bytes, each of which may become four, so
  * that the reason always fits. */
 static void
-describe(char *text, size_t size, const char *format, va_list ap)
+say_line(int is_error, const char *format, va_list ap)
 {
+	char text[PATH_MAX_ + 1024];
 	struct text t;
 
-	text_init(&t, text, size);
+	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
 	t.clean = 1;
 	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
 	text_vadd(&t, format, ap);
+	rd.say(is_error, text);
 }
 
 /* Reports an error of the current word. */
 static LIKE_PRINTF(1, 2) void
 report_error(const char *format, ...)
 {
-	char text[PATH_MAX_ + 1024];
 	va_list ap;
 
 	va_start(ap, format);
-	describe(text, sizeof(text), format, ap);
+	say_line(1, format, ap);
 	va_end(ap);
 	rd.errors++;
-	rd.say(1, text);
 }
 
 /* Reports a value or keyword that is taken in another meaning; that is no
@@ -287,13 +291,11 @@ report_error(const char *format, ...)
 static LIKE_PRINTF(1, 2) void
 report_notice(const char *format, ...)
 {
-	char text[PATH_MAX_ + 1024];
 	va_list ap;
 
 	va_start(ap, format);
-	describe(text, sizeof(text), format, ap);
+	say_line(0, format, ap);
 	va_end(ap);
-	rd.say(0, text);
 }
 
 /* Logs a warning on the current word; a warning is no error. */
@@ -345,7 +347,8 @@ end_word(int equals)
 }
 
 /* Makes the word at rd.p the current one.  Returns the byte that follows the
- * word: a '=', a blank or NUL. */
+ * word: a '=', a blank or NUL.  If equals is 1, a '=' ends the word, and blanks
+ * before the '=' are skipped. */
 static int
 read_word(int equals)
 {
@@ -415,8 +418,9 @@ read_value(void)
 
 /*
  * A setter takes the text of a value, without quotes, and stores the value.  It
- * returns NULL, or the error, as words that follow the value in a message; then
- * nothing is set.  It reports errors of another form itself, and returns NULL.
+ * returns NULL, or the error, as words that follow the value in a message.
+ * NULL does not always mean success: a setter reports errors of another form
+ * itself.  After an error in the file, what was stored is not used.
  */
 
 /* Parses a whole decimal number, perhaps negative: 0 or -1. */
@@ -432,7 +436,7 @@ parse_number(const char *s, long *n)
 }
 
 /* Returns the number without a comma or semicolon at its end, which ZMailer
- * ignores, or the value for no limit if the number is ZMailer's -1 for it. */
+ * ignores.  ZMailer's -1 for no limit becomes 0, or 1 for maxthr. */
 static const char *
 convert_number(const struct keyword *k, const char *s)
 {
@@ -550,7 +554,7 @@ set_id(const struct keyword *k, void *to, const char *s)
 #endif
 	/* systems without the default names use their usual numbers */
 	else if (strcmp(s, k->type == T_USER ? "root" : "daemon") == 0)
-		*(long *)to = k->type == T_GROUP;
+		*(long *)to = k->type == T_USER ? 0 : 1;
 	else
 		report_error("there is no %s %.80s", k->name, s);
 	return NULL;
@@ -592,7 +596,7 @@ set_rule(const struct keyword *k, void *to, const char *s)
 		return "does not begin with a number";
 	s = end + strspn(end, BLANKS);
 	if (*s != '/' && *s != '\0')
-		return "after the number there may only be a /";
+		return "has something other than a / behind its number";
 	if (*s == '/') {
 		s += 1 + strspn(s + 1, BLANKS);
 		if (ctl_is_word(s, strlen(s), "CONCURRENCY"))
@@ -602,8 +606,8 @@ set_rule(const struct keyword *k, void *to, const char *s)
 		else
 			by = parse_fraction(s, &end);
 		if (form == FB_CONST && (end == s || *end != '\0'))
-			return "after the / there must be a number, "
-			    "concurrency or sqrt_concurrency, and nothing else";
+			return "has something other than a number, "
+			    "concurrency or sqrt_concurrency behind the /";
 	}
 	/* the comparison is false for a NaN, too */
 	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
@@ -740,6 +744,7 @@ parse_value(const struct keyword *k, void *values, const char *s)
 	return setters[k->type](k, member_at(values, k), s);
 }
 
+/* Sets a value, and reports what is wrong with it. */
 static void
 set_value(const struct keyword *k, void *values, const char *s)
 {
@@ -777,8 +782,9 @@ report_unknown(int has_value)
 	}
 	if (!has_value && rd.bare != NULL) {
 		if (!rd.bare_told)
-			report_error("is no keyword; where it belongs to %s, "
-			    "quote it: %s=\"...\"", rd.bare, rd.bare);
+			report_error("is no keyword; if it is a part of the "
+			    "value of %s, write %s=\"...\"", rd.bare,
+			    rd.bare);
 		rd.bare_told = 1;
 		return;
 	}
@@ -796,8 +802,8 @@ static void
 read_keyword(void)
 {
 	char *word = rd.p;
-	const char *value = NULL;
-	int has_value = read_word(1) == '=', is_flag;
+	const char *value = NULL, *fixed = NULL;
+	int has_value = read_word(1) == '=';
 	const struct keyword *k;
 
 	text_lower(word);
@@ -808,22 +814,24 @@ read_keyword(void)
 		report_unknown(has_value);
 	if ((has_value && (value = read_value()) == NULL) || k == NULL)
 		return;
-	is_flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;
+	if (strcmp(word, "ageorder") == 0)
+		fixed = "age";
+	else if (k->type == T_FLAG)
+		fixed = "1";
 	if (rd.at == NULL)
 		report_error("stands before any pattern");
-	else if (is_flag && has_value)
+	else if (fixed != NULL && has_value)
 		report_error("takes no value");
-	else if (!is_flag && (!has_value || *value == '\0'))
+	else if (fixed == NULL && (!has_value || *value == '\0'))
 		report_error("a value is missing: %s=...", word);
 	else
-		set_keyword(k, &rd.at->v, k->type == T_FLAG ? "1" :
-		    is_flag ? "age" : value);
+		set_keyword(k, &rd.at->v, fixed != NULL ? fixed : value);
 }
 
 /* ---- reading: the first column --------------------------------------- */
 
-/* Begins a clause with the current word, whose first part in lower case is
- * name. */
+/* Begins a clause with the current word; name is the part of the word before a
+ * '=', in lower case, or "" if that is long. */
 static void
 begin_clause(const char *name)
 {
@@ -877,8 +885,9 @@ set_param(const char *name, const char *value)
 	}
 }
 
-/* Returns 1 for PARAM and a name.  In small letters the name has to be known,
- * as the word may be a channel. */
+/* Returns 1 if the word is PARAM and a name; name is the word in lower case up
+ * to a '='.  With "param" in small letters the name has to be known, as the
+ * word may be a channel. */
 static int
 is_param(const char *word, const char *name)
 {
@@ -968,7 +977,8 @@ read_file(void)
 }
 
 /* Sets the PARAM to its default, and to its value in the file of -Z if there is
- * one.  Defaults have no errors, except for paths without a post office. */
+ * one.  The error of a default is ignored: only ${POSTOFFICE} can be unknown.
+ * An error in the file of -Z is logged, and prevents nothing. */
 static void
 set_param_default(const struct keyword *k)
 {
@@ -982,8 +992,9 @@ set_param_default(const struct keyword *k)
 		log_err("config %s: %.80s %s", name, s, bad);
 }
 
-/* Returns the command of the agent dsn, which is in MAILBIN or where it was
- * installed, with options for the PARAMs that are set; NULL without memory. */
+/* Returns the command of the agent dsn, which is in ${MAILBIN} or where it was
+ * installed, with options for the PARAMs that are set; NULL without memory.
+ * Sets c->nodsn. */
 static char *
 dsn_command(struct config *c)
 {
@@ -1067,7 +1078,7 @@ cf_free(struct config *config)
 		free(f);
 	}
 	for (k = params; k->name != NULL; k++)
-		if (k->type > T_COMMAND)
+		if (k->type > T_COMMAND)	/* T_COMMAND: in config->text */
 			free(*(char **)member_at(config, k));
 	free(config->matched);
 	free(config->dsn);

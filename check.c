@@ -13,13 +13,16 @@
  *	scheduler.cf:4: command: /usr/local/lib/mail/ta/uux: No such file or
  *	directory; its mail would wait
  *
- * Errors of the configuration come from cf.c; then the exit code is 78.  The
- * warnings of this module are no errors: commands that cannot be run, options
- * that an agent does not know, clauses that no address reaches, paths of PARAMs
- * in missing directories, lines of routes whose address has no command, a host
- * name that is not full.  Last, if root or the owner of the post office runs
- * the program, the owners and modes of the directories there are checked; then
- * the exit code may be 77.
+ * Errors of the configuration come from cf.c; then the exit code is 78, or 75
+ * if users or groups cannot be looked up now.  Without a clause, or with an
+ * empty mailname, it is 78, too, and 1 if ta/dsn cannot be run.  The other
+ * findings of this module are warnings, which are no errors: commands that
+ * cannot be run, options that an agent does not know, clauses that no address
+ * reaches, paths of PARAMs in missing directories, lines of routes whose
+ * address has no command, a host name that is not full.  Last, if root or the
+ * owner of the post office runs the program, the owners and modes of the
+ * directories there are checked; then the exit code may be another one with
+ * which the scheduler would not start.
  */
 #include "scheduler.h"
 #include "lib/post.h"
@@ -52,8 +55,9 @@ warn_clause(const struct clause *cl, const char *f, ...)
 	putc('\n', stderr);
 }
 
-/* Returns the user of the agents of a clause.  The first pattern is matched as
- * if it were an address, as a '*' in a pattern matches a '*'. */
+/* Returns the user of the agents of a clause.  As an earlier clause may have
+ * set the user, an address that the clause matches is needed.  Its first
+ * pattern will do: a '*' in a pattern matches the byte '*', too. */
 static uid_t
 get_agent_user(struct config *config, const struct clause *cl)
 {
@@ -142,7 +146,7 @@ check_options(const struct clause *cl, const char *path, struct command *c,
 	}
 	code = run_agent(path, c, uid, option, 2);
 	if (code == X_USAGE)
-		warn_clause(cl, "command: %s does not take these options here",
+		warn_clause(cl, "command: %s does not take these options",
 		    names[i]);
 	else if (code > 0)
 		warn_clause(cl, "command: %s could not work, for the reason "
@@ -194,10 +198,11 @@ check_command(struct config *config, const struct clause *cl)
 
 /* ---- clauses --------------------------------------------------------- */
 
-/* Returns 1 if one pattern of the set matches every address that the other
- * pattern matches.  The other pattern is matched as if it were an address: only
- * a '*' of the set matches a '*' in it.  A pattern of the set for other
- * channels does not reach the channel dsn. */
+/* Returns 1 if each address that the pattern matches is surely matched by one
+ * pattern of the set; and 0 if not, or if [, ? or \ make that hard to tell.
+ * The pattern can be matched like an address, as only a '*' of the set matches
+ * the byte '*'.  The channel dsn is matched only by patterns that begin with
+ * dsn/. */
 static int
 is_covered(char *const *set, const char *pattern)
 {
@@ -215,7 +220,7 @@ is_covered(char *const *set, const char *pattern)
 }
 
 /* Returns NULL if an address may reach the clause.  If earlier clauses end the
- * search for each of its patterns, returns the one that does so for the last
+ * search for each of its patterns, returns the clause that does so for the last
  * pattern. */
 static const struct clause *
 find_shadow(const struct config *config, const struct clause *c)
@@ -240,9 +245,9 @@ check_clause(struct config *c, const struct clause *cl)
 	const struct clause *other = find_shadow(c, cl);
 
 	if (other != NULL)
-		warn_clause(cl, "%s: is never reached, as %s in line %d has "
-		    "the same addresses and a command; put this clause first",
-		    cl->text, other->text, other->line);
+		warn_clause(cl, "%s: is never reached, as %s in line %d "
+		    "matches its addresses and has a command; put this "
+		    "clause first", cl->text, other->text, other->line);
 	else if (cl->filled && cl->v.command != NULL)
 		check_command(c, cl);
 }
@@ -281,8 +286,9 @@ check_route(struct config *c, char *line)
 		    host);
 	else if (f != NULL && strcmp(host, "-") == 0 &&
 	    has_smart_host(f->v.command))
-		fprintf(stderr, "%s each address counts as a host of its own "
-		    "for smtp -R; write a name in the place of -\n", line);
+		fprintf(stderr, "%s with smtp -R, a host of - makes a queue "
+		    "for each address; write a name in the place of -\n",
+		    line);
 }
 
 /* Checks the addresses of submit's table, if the table exists.  submit -bn
@@ -353,7 +359,7 @@ check_config(struct config *c)
 	check_routes(c);
 	if (c->nodsn)
 		fprintf(stderr, "scheduler: %s/ta/dsn cannot be run: no sender "
-		    "would be told of failed mail, which would stay\n",
+		    "would be told of failed mail, which would stay queued\n",
 		    opt.mailbin);
 	return c->nodsn;
 }
@@ -533,7 +539,7 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* without warnings of ZMailer's keywords */
+	log_level = L_ERR;	/* the warnings of cf.c are for the log */
 	c = cf_read_file(config_file, print_line);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;

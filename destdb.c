@@ -16,17 +16,17 @@
  * spare flash disks.
  *
  * Each round reads the files of other hosts, for dead destinations only.  A
- * destination that is dead there, and had no good report here since, is dead
- * here for the next three rounds, or for its dead time if that is shorter.
- * Each round begins the three rounds anew as long as the file says so.  Such a
- * destination is not written to our file; else two hosts could keep it dead
- * between them.
+ * destination that is dead there, and had no good report here since its last
+ * use there, is dead here for the next three rounds, or for its dead time if
+ * that is shorter.  Each round begins the three rounds anew as long as the file
+ * says so.  Such a destination is not written to our file; else two hosts could
+ * keep it dead between them.
  *
- * The time since a file was written is the difference of the two wall clocks,
- * or 0 if one of the clocks is not set or the difference is below 0.  No
- * destination is dead for longer than the longest wait of its clause.  Files
- * are input: a damaged line is skipped, and so is a file that has another first
- * line or is too long.  The log says so, and the rest is read.
+ * The time since a file was written is our wall time less the wall time of its
+ * first line, or 0 if one of the clocks is not set or the difference is below
+ * 0.  No destination is dead for longer than the longest wait of its clause.
+ * Files are input: a damaged line is skipped, and so is a file that has another
+ * first line or is too long.  The log says so, and the rest is read.
  *
  * A round costs O(destinations).
  */
@@ -55,7 +55,7 @@ static struct {
 				 * files of other hosts add no destination */
 } db;
 
-/* record: a line of a file, with times that count from now. */
+/* record: a line of a file, with the age of the file subtracted. */
 struct record {
 	char	*channel, *host, *reason;
 	long	window;		/* 0: dead */
@@ -147,7 +147,8 @@ write_record(FILE *f, const struct thread *d)
 
 /* Writes destinations with mail first, then the unused ones, the last used
  * first: a full file lacks the destinations that were unused longest.  A start
- * reads the records in this order, which gives q.unused its former order. */
+ * gives q.unused its former order, as the sweep takes the thread read last
+ * first. */
 static void
 write_records(FILE *f)
 {
@@ -176,7 +177,7 @@ write_own_file(int bits)
 		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
 	if (fd_replace(own_path(), write_records) < 0) {
-		log_problem(db.path, "cannot be written: ", strerror(errno));
+		log_problem(own_path(), "cannot be written: ", strerror(errno));
 		return;
 	}
 	q.unsaved = 0;
@@ -256,7 +257,7 @@ parse_record(struct lines *l, long age, struct record *r)
 	used = to_number(f[5], SPAN_MOST);
 	r->reason = f[6];
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
-	    (r->window == 0) != (r->left >= 0))
+	    (r->window == 0) != (r->left >= 0))	/* "-" gave -1 */
 		return -1;
 	r->left = r->left > age ? r->left - age : 0;
 	r->used = now.mono - used - age;
@@ -291,8 +292,8 @@ restore_state(struct thread *t, const struct record *r)
 }
 
 /* Makes a destination dead that is dead in the file of another host, unless a
- * good report here was later.  The next rounds prolong its dead time as long as
- * the file says so. */
+ * good report here was later than its last use there.  The next rounds prolong
+ * its dead time as long as the file says so. */
 static void
 sleep_by_file(struct thread *t, const struct record *r, const char *other)
 {
@@ -470,10 +471,10 @@ dest_sync_files(int at_once)
 	if (*path == '\0')
 		return db.due - now.mono;
 	if (is_new) {
-		if (q.dests.n > 0)
+		if (q.dests.n > 0)	/* the new file lacks them all */
 			q.unsaved = CHANGES;
 		read_dest_file(own_path(), NULL);
-		db.errors = 0;
+		db.errors = 0;	/* errors of this round are logged, too */
 	}
 	write_own_file(CHANGES);
 	if (is_shared())

@@ -26,14 +26,15 @@
  * the destination is dead: no agent is started for it until its dead time is
  * over, a flush or a T line ends it, or an agent still at work reports
  * success.  With maxthr=1 the window is 1 or 0, and one report that the host
- * accepts no mail at all makes it 0.
+ * accepts no mail at all makes it 0, unless cohorts is 0.
  *
  * The rate does not depend on reports.  Deliveries have slots that are one gap
- * apart.  A start that is late by at most a tenth of the gap still has its
- * slot, so that a busy machine does not lower the rate.  A later start begins
- * a new row of slots, so that unused slots are not saved.  With rate=10/m
- * there are slots at 0, 6 and 12 seconds.  A start at 6.5 has the slot 6, and
- * the next is 12; a start at 20 has the slot 20, and the next is 26.
+ * apart.  A start that is late by at most a tenth of the gap, or by 0.05
+ * seconds if the gap has them, still has its slot, so that a busy machine does
+ * not lower the rate.  A later start begins a new row of slots, so that unused
+ * slots are not saved.  With rate=10/m there are slots at 0, 6 and 12 seconds.
+ * A start at 6.5 has the slot 6, and the next is 12; a start at 20 has the slot
+ * 20, and the next is 26.
  *
  * Retry times.  The list retries has factors of interval: "1 2 5" with 10m
  * are waits of 10, 20 and 50 minutes; the factor 0 is one second.  A vertex
@@ -158,7 +159,7 @@ fb_report_bad(struct thread *d, int all)
 	if (f->cohorts > 0 && (d->cohorts > f->cohorts + SLOP ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
-		d->until = now.mono;
+		d->until = now.mono;	/* th_sleep sets the end */
 	} else {
 		d->failure -= feedback_step(&f->neg, d->window);
 		while (d->failure < -SLOP) {
@@ -223,7 +224,8 @@ factor_wait(const struct setting *s, unsigned at)
 }
 
 /* Returns the wait, whose end is moved towards the nearest multiple of the
- * interval: the retries up to number skew share the way, rounded up. */
+ * interval.  This retry and those left up to number skew share the distance;
+ * each share is rounded up to seconds. */
 static long
 align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 {

@@ -27,8 +27,8 @@ void	spool_note_changes(void);
 double	spool_prep(fd_set *in, int *max);
 /* Has the directory of the control file read again at that time, mono. */
 void	spool_reread_at(const char *name, double when);
-/* Returns 1 if a complete scan of its directory has found the message before;
- * changed is the time of status change of its message file. */
+/* Returns 1 if the message was there when its directory was last scanned whole:
+ * changed, the st_ctime of its message file, is earlier. */
 int	spool_was_scanned(const char *name, long changed);
 /* Returns 1 if the file may be loaded, and 0 for a forgotten file whose
  * directory is not due yet.  With look, it also returns 0 if the file is no
@@ -88,24 +88,25 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file, and the PARAMs in the file of -Z.  Passes each error, and
- * each notice of what is taken in another meaning, to say, as a line
- * "file:line: keyword: reason" without a newline.  Returns NULL if there was an
- * error, with errno EAGAIN if all errors may be temporary. */
+/* Reads the file, and the PARAMs in the file of -Z.  Passes each error of the
+ * file, and each notice of a value that is taken in another meaning, to say, as
+ * a line "file:line: keyword: reason" without a newline.  Errors of -Z, which
+ * prevent nothing, and other warnings go to the log.  Returns NULL if there was
+ * an error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file,
 	    void (*say)(int is_error, const char *line));
 void	cf_free(struct config *);
 /* Returns the conf of the address, which belongs to the config.  Values of
  * later clauses override those of earlier ones, up to the first clause with a
- * command (seed 22.1); without such a clause the command is NULL.  Returns NULL
- * without memory. */
+ * command; without such a clause the command is NULL.  Returns NULL without
+ * memory. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* Returns the value of ${NAME}, or NULL. */
 const char *cf_get_var(const char *name);
 
 /* keyword: a keyword of a clause, or a PARAM.  Values of the types up to
- * T_ANSWER are longs, up to T_GROUP shown as numbers; values from T_COMMAND on
- * are texts. */
+ * T_ANSWER are longs; values from T_COMMAND on are texts.  A T_PATH is the path
+ * of a socket, with or without "UNIX:" before it. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
 	    T_PATH, T_FILE, T_HOST };
@@ -113,8 +114,8 @@ enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
 	enum type type;
-	size_t	at, size;	/* bytes, of the member of struct setting or
-				 * config */
+	size_t	at, size;	/* offset and size, in bytes, of the member of
+				 * struct setting or config */
 	long	min, max;
 	const char *def;	/* the default, or NULL */
 };
@@ -143,10 +144,9 @@ int	held_set(int is_address, const char *text, int on);
  * message.c - messages in core
  * ====================================================================== */
 
-/* Returns the first message in core with this number; or the next one behind
- * after, unless after is NULL.  NULL if there is none. */
-struct message *msg_find_number(unsigned long num,
-	    const struct message *after);
+/* Returns the first message in core with this number or, with after not
+ * NULL, the next one that follows it.  NULL if there is none. */
+struct message *msg_find_number(unsigned long num, const struct message *after);
 /* Lets the channel, or none (NULL), count the message. */
 void	msg_set_channel(struct message *, struct chan *);
 /* The first vertex of a message, and the next one; NULL at the end. */
@@ -155,9 +155,9 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Splits a vertex that has more recipients than most, and no finished one.  The
- * vertex keeps this number, the last ones.  Returns a new vertex with the other
- * recipients, on no list, or NULL without memory. */
+/* Splits a vertex that has more than most recipients, none of them finished: it
+ * keeps its last most recipients.  Returns a new vertex, on no list, with the
+ * others, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE. */
 void	msg_end_vertex(struct vertex *);
@@ -222,17 +222,18 @@ struct vertex *order_next_vertex(struct ring *);
 #define order_has_work(r) \
 	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->jobs.n > 0))
 /* Returns 1 if the message may have one agent more, while nfree agents are
- * free (seed: Finch). */
+ * free. */
 int	order_is_below_share(const struct message *, long nfree);
 /* Blocks a vertex whose message is at its share, in the preemptive order the
  * whole job, until the message may have more agents: 0, or -1 without memory.
  * The caller calls th_update. */
 int	order_block_vertex(struct vertex *);
-/* Returns 1 if the vertex is blocked. */
+/* Returns 1 if order_block_vertex has blocked the vertex. */
 int	order_is_blocked(const struct vertex *);
-/* Unblocks the job with the fewest agents if its message may have more, while
- * nfree agents are free.  Returns a vertex of the job, for whose thread the
- * caller calls th_update, or NULL. */
+/* Unblocks the job of the message with the fewest agents, in other orders than
+ * preempt one vertex of it, if that message may have more while nfree agents
+ * are free.  Returns a vertex of the job, for whose thread the caller calls
+ * th_update, or NULL. */
 struct vertex *order_unblock_job(struct ring *, long nfree);
 /* Adds n to the number of agents that work for the message. */
 void	order_count_agents(struct message *, int n);
@@ -269,7 +270,8 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 /* Returns 1 if one of the patterns matches the address, or patterns is NULL. */
 int	th_is_matched(const struct thread *, char *const *patterns);
 /* Returns why the vertex cannot go now, or WHY_NONE, and sets *until to the end
- * of its wait, mono; 0 or past if no time is known. */
+ * of its wait, mono; 0 or past if no time is known.  For a vertex PINNED
+ * without a hold, the answer is that for a READY one. */
 enum why th_why(const struct vertex *, double *until);
 /* Computes the timer and the turn of the thread after a change.  An empty
  * thread is left to the sweep. */
@@ -287,9 +289,10 @@ void	th_run_timer(struct thread *);
  * in WAIT. */
 void	th_trigger_host(const char *host);
 /* Makes the vertex one due, which is READY or in WAIT.  If one is NULL, makes
- * all vertices of the thread due.  Limits and holds stay. */
+ * all vertices of the thread due.  Ends the dead time of the destination and
+ * the pause of its ring after failed starts; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex off its list, which is not one of an agent.  The caller calls
+/* Takes a vertex that no agent has off its list.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);
 /* Puts the vertex into another state: PINNED; or WAIT until wakeup, mono; or
@@ -322,8 +325,8 @@ extern double dest_period;
 
 /* Runs a round if one is due, or with at_once in any case.  With PARAMdestdb a
  * round reads our file if its path is new, writes changes, and reads the files
- * of other hosts, by which destinations may be dead.  Returns the seconds until
- * the next round. */
+ * of other hosts, which can make destinations dead here.  Returns the seconds
+ * until the next round. */
 double	dest_sync_files(int at_once);
 /* Writes our file at the end. */
 void	dest_save_file(void);
@@ -371,8 +374,8 @@ const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
 /* Ends the oldest of ta->jobs.  Tags on disk decide on recipients without a
  * report.  Recipients that are left are deferred, for this reason if they have
- * no report.  With reason NULL, the agent had not begun the job, which is
- * READY. */
+ * no report.  With reason NULL, the agent had not begun the job, whose
+ * vertex becomes READY again. */
 void	q_end_job(struct ta *, const char *reason);
 
 /* ======================================================================
@@ -411,7 +414,8 @@ void	ta_do(fd_set *in, fd_set *out);
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents. */
 void	ta_feed_rings(void);
-/* Ends idle agents now, and others after their jobs, as q.no_feeding is set.
+/* Ends agents that are idle or starting now, and others after their jobs, as
+ * q.no_feeding is set.
  * With kill, sends a signal to all agents. */
 void	ta_end_all(int kill);
 

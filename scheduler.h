@@ -4,8 +4,9 @@
  * They are in the order in which a message meets them.  The functions of each
  * module are in modules.h.
  *
- * Times named mono are seconds of now.mono, in a long where whole seconds are
- * enough.  They are negative for events before the start of the daemon.
+ * Times named mono are seconds of now.mono, in an int or a long where whole
+ * seconds are enough.  They are negative for events before the start of the
+ * daemon.
  */
 #ifndef SCHEDULER_H
 #define SCHEDULER_H
@@ -37,7 +38,8 @@ struct fb_rate {
 };
 
 struct feedback {
-	long	limit;		/* agents, maxthr; 0: any number */
+	long	limit;		/* agents at one time: maxthr, where 0 means 1;
+				 * 0, in conf.local only: any number */
 	long	init;		/* agents of a new destination, up to limit */
 	long	cohorts;	/* failed cohorts that a destination survives;
 				 * 0: any number */
@@ -63,7 +65,7 @@ struct setting {
 				 * fails */
 	long	timeout;	/* seconds that a working agent may be silent */
 	long	maxta, maxchannel, maxring;	/* agents; 0: no limit */
-	struct feedback fb;	/* agents on one thread, and their rate */
+	struct feedback fb;	/* limits of one destination */
 	long	forget;		/* seconds that an unused thread is kept */
 	long	overfeed;	/* jobs fed ahead of the job in work */
 	long	backlog;	/* jobs of each busy agent of a host before the
@@ -73,7 +75,8 @@ struct setting {
 	long	maxage, maxjobs;	/* seconds and jobs after which an
 				 * agent ends; 0: never */
 	long	order;		/* enum order */
-	long	slotcost;	/* deliveries that earn one delivery slot */
+	long	slotcost;	/* recipients fed that earn one delivery slot;
+				 * 0, 1: no preemption */
 	long	slotloan;	/* missing slots that a preemption tolerates */
 	long	slotdiscount;	/* percent of the slots for a preemption that
 				 * may be missing */
@@ -110,7 +113,7 @@ struct clause {
 /*
  * conf: the values for an address, from all clauses that match the address up
  * to the first one with a command.  Each combination of clauses has one conf,
- * owned by its config.
+ * and another one for the channel dsn, owned by its config.
  */
 struct conf {
 	struct conf *next;
@@ -200,7 +203,8 @@ struct rcpt {
  *	WAIT | READY -expired, or its message is forgotten-> DONE
  *
  *	lists:	WAIT	wait of its thread
- *		READY	ready of its thread, or offer of its job (offered)
+ *		READY	ready of its thread; or offered: offer of its message's
+ *			struct job (order.c)
  *		FED	jobs of its agent, which may be starting
  *		PINNED	none, so that nothing wakes, feeds or forgets it: its
  *			message is held; or the vertex is to be deleted or
@@ -235,8 +239,8 @@ struct vertex {
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that the file shows as sent */
 	unsigned left;		/* recipients not finished */
-	unsigned counted;	/* READY: recipients that the job counts for the
-				 * vertex */
+	unsigned counted;	/* READY: recipients of the vertex that its
+				 * struct job counts */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; NEW, WAIT: the next try; FED: the
 				 * latest retryat of this run, or 0; PINNED for
@@ -247,13 +251,14 @@ struct vertex {
 	unsigned retry_index : 7;	/* the next factor in the retry list */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: wakeup is a retryat */
-	unsigned returned : 1;	/* 1: an agent has ended whose oldest job was
-				 * the vertex, perhaps not begun */
+	unsigned returned : 1;	/* 1: the vertex was the oldest job of an agent
+				 * that ended, and nothing shows that the agent
+				 * had begun it */
 	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
 				 * FED: after the report; PINNED: in a later
 				 * pass */
 	unsigned host : 3;	/* HOST_ bits of this run */
-	unsigned offered : 1;	/* READY: 1: on the list of the job */
+	unsigned offered : 1;	/* READY: 1: on the list of its struct job */
 	unsigned portion : 1;	/* other vertices have recipients of the message
 				 * at this host, or had some */
 };
@@ -276,7 +281,8 @@ enum msg_end { END_REMOVE,
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
-	struct job *jobs;	/* one for a ring, owned by order.c */
+	struct job *jobs;	/* the message in each ring, owned by order.c;
+				 * not jobs of agents */
 	struct chan *chan;	/* the channel that counts the message: that of
 				 * the first recipient; dsn, when only a DSN
 				 * is left */
@@ -284,7 +290,7 @@ struct message {
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
 	struct message *swept;	/* next on the sweep's list */
-	unsigned long loaded;	/* q.events at the time of loading */
+	unsigned long loaded;	/* the number, from q.events, of the loading */
 	struct timer due;	/* the next expiry or warning */
 	int	born;		/* mono; arrival by the message file's mtime */
 	int	queued;		/* mono; when the control file was put into
@@ -304,7 +310,7 @@ struct message {
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
 	unsigned dsn_newer : 1;	/* a recipient was done after the agent dsn
-				 * last got the message */
+				 * last got the message: a newer DSN is due */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned to_sweep : 1;	/* 1: on the sweep's list */
 	unsigned is_complete : 1;	/* all recipients are done; a line
@@ -342,7 +348,7 @@ struct stub {
 struct skip {
 	const char *why;	/* a constant text */
 	int	pid;		/* process that has locked the file; 0: none */
-	int	since;		/* mono; when the lock was first seen */
+	int	since;		/* mono; when the file was first skipped */
 };
 
 /* list: vertices, linked by next and prev.  Each change is O(1). */
@@ -357,12 +363,13 @@ struct list {
  * with one recipient there have a thread for each box, messages with several
  * share one thread.  Owned by thread.c.
  *
- *	unused: no ring <--th_get, sweep--> in use: in a ring
+ *	unused: no ring --th_get--> in use: in a ring
+ *			<--sweep--
  *	window > 0 <--fb_revive, fb_report_good-- DEAD: window == 0
  *	           --fb_report_bad, th_sleep-->
  *
  * A thread without vertices and agents becomes unused.  It keeps its state, and
- * is forgotten after a time without mail.  Costs: O(1) to find a thread and for
+ * is freed after a time without mail.  Costs: O(1) to find a thread and for
  * its lists, O(log threads) for its turn and its timer.
  */
 #define UNUSED_MOST	1000	/* unused threads that are kept */
@@ -393,7 +400,7 @@ struct thread {
 	struct timer turn;	/* in ready of the ring */
 	struct timer due;	/* end of the dead time, or the first try of a
 				 * vertex in WAIT; unused: when the thread is
-				 * forgotten */
+				 * freed */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;	/* vertices READY, and in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
@@ -407,16 +414,20 @@ struct thread {
 	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on the lists of their jobs */
 	const char *held;	/* the hold on the address, or NULL */
-	unsigned fresh;		/* vertices READY since ready was sorted */
+	unsigned fresh;		/* vertices appended to ready since ready was
+				 * sorted */
 	/* of intake.c */
-	unsigned last_file;	/* number of the last file with mail here */
+	unsigned last_file;	/* number of the last reading of a file, of all
+				 * readings, that found mail for the thread */
 	struct vertex *vertex;	/* vertex with the recipients of that file */
-	double	soonest;	/* mono; earliest time for a vertex in WAIT */
+	double	soonest;	/* mono; earliest time for a vertex in WAIT; 0:
+				 * not known */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
 				 * host */
-	unsigned char can_take_agent;	/* 1: another agent may work for READY
-					 * vertices of the thread */
+	unsigned char can_take_agent;	/* order=preempt: 1: another agent may
+					 * work for READY vertices here; other
+					 * orders: the thread has a turn then */
 	unsigned char triggered;	/* queueonly: 1: vertices may go, by
 					 * a T line or a flush */
 	unsigned char listed;	/* 1: on the sweep's list */
@@ -454,14 +465,15 @@ struct ring {
 	struct heap ready;	/* threads with a turn, by turn */
 	double	turn;		/* number of the last turn; a thread gets the
 				 * next one */
+	/* jobs here are struct job of order.c, not jobs of agents */
 	struct heap jobs;	/* jobs with offers, by key */
 	struct heap shares;	/* jobs of messages at their share, by nfed */
 	unsigned njobs;		/* jobs, with and without offers */
 	unsigned nopen;		/* threads that can take an agent and have
 				 * vertices on offer */
-	struct job *judged;	/* order.c: the job that was compared last */
+	struct job *judged;	/* the job that was compared last */
 	struct job *rival;	/* the job that may preempt judged, or NULL */
-	long	judged_at;	/* mono; when rival was found */
+	long	judged_at;	/* mono; when rival was last searched for */
 	struct ta *idle;	/* idle agents, newest first */
 	struct slots slots;
 	unsigned nthreads;
@@ -536,8 +548,11 @@ struct queue {
 				 * dsn/delay */
 	unsigned nagents;	/* agents not yet gone */
 	struct slots slots;	/* all agents but that of the channel dsn */
-	unsigned long events;	/* counts messages loaded and destinations that
-				 * died: the order in which these happened */
+	unsigned long events;	/* counts messages loaded, destinations that
+				 * died and jobs moved to the end of their line:
+				 * the order in which these happened */
+	/* for the dump and the log; without DSNs; what is forgotten counts as
+	 * not come in */
 	unsigned long msgs_out, rcpts_in, rcpts_out;
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */

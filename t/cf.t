@@ -239,11 +239,11 @@ is 'a clause with nothing but an error is not called empty' \
     '2: maxta: there is no value behind the ='
 is 'a list without quotes is one error, which says to quote it' \
     "$(printf 'a/*\tretries=1 2 3 maxta=2\n\tcommand=smtp -s /x\n' | refused)" \
-    '1: 2: is no keyword; where it belongs to retries, quote it: retries="..."
-2: -s: is no keyword; where it belongs to command, quote it: command="..."'
+    '1: 2: is no keyword; if it is a part of the value of retries, write retries="..."
+2: -s: is no keyword; if it is a part of the value of command, write command="..."'
 is 'a wrong keyword may be a part of the value before it' \
     "$(printf 'a/*\tmaxta=1 queueonl\n\tinterval=1 foo=3\n' | refused)" \
-    '1: queueonl: is no keyword; where it belongs to maxta, quote it: maxta="..."
+    '1: queueonl: is no keyword; if it is a part of the value of maxta, write maxta="..."
 2: foo: is no keyword; see scheduler.cf(5)'
 is 'a value that goes on behind its quote is one error' \
     "$(printf 'a/*\tmaxta="1"2 skew=2\n' | refused)" \
@@ -534,7 +534,7 @@ out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/agents" 2>&1)
 is 'scheduler -n with wrong options of agents ends with 0' $? 0
 is 'scheduler -n has agents check their options' "$(echo "$out" |
     sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
-    "4: command: smtp does not take these options here|5: command: mailbox does not take these options here|6: command: $tmp/bin/ta/sm: No such file or directory; its mail would wait|"
+    "4: command: smtp does not take these options|5: command: mailbox does not take these options|6: command: $tmp/bin/ta/sm: No such file or directory; its mail would wait|"
 like 'smtp says why -X does not go with another root' "$out" \
     '^smtp: -X goes with neither -o nor -t$'
 like 'smtp names programs that verify nothing' "$out" \

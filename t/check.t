@@ -92,13 +92,13 @@ last/*	interval=10s
 END
 check
 is 'clauses that nothing reaches are shown, with the one in the way' "$said" \
-'3: smtp/a.org: is never reached, as smtp/*.org in line 2 has the same addresses and a command; put this clause first
-5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
-6: smtp: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
-7: smtp/?.net: is never reached, as smtp/* in line 4 has the same addresses and a command; put this clause first
-10: uucp/h1: is never reached, as uucp/h* in line 9 has the same addresses and a command; put this clause first
-13: mixed/[ab]: is never reached, as mixed/[ab] in line 12 has the same addresses and a command; put this clause first
-17: last/*: is never reached, as * in line 15 has the same addresses and a command; put this clause first'
+'3: smtp/a.org: is never reached, as smtp/*.org in line 2 matches its addresses and has a command; put this clause first
+5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 matches its addresses and has a command; put this clause first
+6: smtp: is never reached, as smtp/* in line 4 matches its addresses and has a command; put this clause first
+7: smtp/?.net: is never reached, as smtp/* in line 4 matches its addresses and has a command; put this clause first
+10: uucp/h1: is never reached, as uucp/h* in line 9 matches its addresses and has a command; put this clause first
+13: mixed/[ab]: is never reached, as mixed/[ab] in line 12 matches its addresses and has a command; put this clause first
+17: last/*: is never reached, as * in line 15 matches its addresses and has a command; put this clause first'
 for a in smtp/a.org smtp/x.com smtp/q.net uucp/h1 last/h; do
 	n=$("$SCHEDULER" -n $a | sed -n 's/^#.line \([0-9]*\):.*/\1/p' |
 	    tr '\n' ' ')
@@ -192,7 +192,7 @@ smart() {	# host: lines that warn
 	check -f "$tmp/cf2"
 	sed '/smart/d' "$tmp/share/routes" >"$tmp/cf2"
 	cp "$tmp/cf2" "$tmp/share/routes"
-	printf '%s\n' "$said" | grep -c 'routes:[0-9]*: each address counts as'
+	printf '%s\n' "$said" | grep -c 'routes:[0-9]*: with smtp -R, a host of - makes a queue'
 }
 ln -s "$top/ta/smtp" "$tmp/bin/ta/smtp"
 is 'smtp -R with a host of "-" is shown' "$(smart -)" 1

@@ -157,7 +157,7 @@ rules REJECT 1e-1 1/1e3 "1$(printf '%0400d' 0)" "1/0.$(printf '%0400d' 1)"
 rules REJECT '1 x' 1x 0.5abc 1,5 0,5
 rules REJECT 0x1p-2 0x0 1e . .e1 1e+ +-1 e1
 like 'a wrong feedback rule is answered with the reason' \
-    "$("$B" rule 1x)" 'after the number'
+    "$("$B" rule 1x)" 'something other than a /'
 
 # ---- rates ------------------------------------------------------------------------
 
