@@ -55,9 +55,7 @@ accept_is_safe(const char *po, const struct stat *file)
 void
 accept_unhide(const char *hidden, const char *path)
 {
-	struct stat st;
-
-	if (lstat(path, &st) == 0 || rename(hidden, path) < 0)
+	if (path_exists(path) || rename(hidden, path) < 0)
 		say("it is now %s", hidden);
 }
 

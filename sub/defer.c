@@ -33,11 +33,10 @@ defer_file(const char *po, const char *path, const char *base,
 	const char *to = path_in(po, DEFERRED "/%s", base);
 	int there = strcmp(path, to) == 0;
 	struct deferred d;
-	struct stat st;
 
 	if (rights_make_dir(po, DEFERRED, 022) < 0)
 		return -1;
-	if (!there && lstat(to, &st) == 0) {
+	if (!there && path_exists(to)) {
 		say("stays, as %s is there already", to);
 		return -1;
 	}

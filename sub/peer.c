@@ -98,8 +98,6 @@ peer_is_list(const char *list)
 int
 peer_is_served(const char *list, char *name, size_t size)
 {
-	static const unsigned char mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-		255, 255 };
 	union {
 		struct sockaddr any;
 		struct sockaddr_in in;
@@ -124,6 +122,9 @@ peer_is_served(const char *list, char *name, size_t size)
 	text_fmt(name, size, "%d.%d.%d.%d", p[0], p[1], p[2], p[3]);
 #ifndef NO_GETADDRINFO
 	if (a.any.sa_family == AF_INET6) {
+		static const unsigned char mapped[12] = { 0, 0, 0, 0, 0, 0, 0,
+			0, 0, 0, 255, 255 };
+
 		p = (unsigned char *)&a.in6.sin6_addr;
 		len = 16;
 		if (memcmp(p, mapped, 12) == 0) {
@@ -132,8 +133,6 @@ peer_is_served(const char *list, char *name, size_t size)
 		}
 		inet_ntop(len == 4 ? AF_INET : AF_INET6, p, name, size);
 	} else
-#else
-	(void)mapped;
 #endif
 	if (a.any.sa_family != AF_INET)
 		return 0;

@@ -64,7 +64,7 @@ recover_entry(const char *po, const char *name)
 int
 entry_recover(const char *po)
 {
-	const size_t mark = sizeof(SUBMIT_MARK) - 1;
+	const size_t skip = sizeof(SUBMIT_MARK) - 1;
 	DIR *d = opendir(path_in(po, "transport"));
 	struct dirent *e;
 	int left = 0;
@@ -72,8 +72,8 @@ entry_recover(const char *po)
 	if (d == NULL)
 		return -1;
 	while ((e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, SUBMIT_MARK, mark) == 0)
-			left |= recover_entry(po, e->d_name + mark) < 0;
+		if (strncmp(e->d_name, SUBMIT_MARK, skip) == 0)
+			left |= recover_entry(po, e->d_name + skip) < 0;
 	closedir(d);
 	return left ? -1 : 0;
 }

@@ -446,31 +446,27 @@ static const struct {
 	void	(*run)(char *arg);	/* NULL: does nothing */
 	const char *reply;		/* NULL: run replies */
 } commands[] = {
-	{ "helo", do_helo, NULL }, { "ehlo", do_ehlo, NULL },
-	{ "mail", do_mail, NULL }, { "rcpt", do_rcpt, NULL },
-	{ "data", do_data, NULL }, { "rset", do_rset, ok },
-	{ "noop", NULL, ok }, { "vrfy", do_vrfy, NULL },
-	{ "etrn", do_etrn, NULL }, { "quit", do_quit, "221 2.0.0 bye" },
-	{ "help", NULL, "214 2.0.0 HELO EHLO MAIL RCPT DATA RSET NOOP VRFY "
-	    "ETRN QUIT" }, { "expn", NULL, missing },
-	{ "starttls", NULL, missing }, { "auth", NULL, missing }
+	{ "HELO", do_helo, NULL }, { "EHLO", do_ehlo, NULL },
+	{ "MAIL", do_mail, NULL }, { "RCPT", do_rcpt, NULL },
+	{ "DATA", do_data, NULL }, { "RSET", do_rset, ok },
+	{ "NOOP", NULL, ok }, { "VRFY", do_vrfy, NULL },
+	{ "ETRN", do_etrn, NULL }, { "QUIT", do_quit, "221 2.0.0 bye" },
+	{ "HELP", NULL, "214 2.0.0 HELO EHLO MAIL RCPT DATA RSET NOOP VRFY "
+	    "ETRN QUIT" }, { "EXPN", NULL, missing },
+	{ "STARTTLS", NULL, missing }, { "AUTH", NULL, missing }
 };
 
 static void
 run_command(char *line)
 {
 	size_t n = strcspn(line, " "), i;
-	char name[9];
 
 	if (s.fault != NULL) {
 		reply("%s", s.fault);
 		return;
 	}
-	if (text_fmt(name, sizeof(name), "%.*s", (int)n, line) < 0)
-		name[0] = '\0';
-	text_lower(name);
 	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		if (strcmp(name, commands[i].name) == 0) {
+		if (ctl_is_word(line, n, commands[i].name)) {
 			if (commands[i].run != NULL)
 				commands[i].run(line + n +
 				    strspn(line + n, " "));

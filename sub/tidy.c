@@ -88,6 +88,7 @@ aside_make_path(char *to, const char *po, const char *base, const char *end)
 	int i;
 
 	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, end);
+	/* another error than a missing file ends the loop, too */
 	for (i = 1; lstat(to, &st) == 0 || lstat(path_in(po, "postman/%s"
 	    CONTROL, name_base(to)), &st) == 0; i++)
 		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, end,
@@ -245,7 +246,6 @@ expire_bounce(const char *path)
 	unsigned long old_run;	/* 0 but in marks of older versions */
 	unsigned long hour, now_hour, seconds;
 	char to[ASIDE_SIZE];
-	struct stat st;
 
 	if (mark == NULL ||
 	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &old_run,
@@ -263,7 +263,7 @@ expire_bounce(const char *path)
 		    unlink(path) : -1;
 	}
 	if (text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "0-%lu%s",
-	    (int)(mark - path), path, now_hour, p) == 0 && lstat(to, &st) < 0 &&
+	    (int)(mark - path), path, now_hour, p) == 0 && !path_exists(to) &&
 	    rename(path, to) < 0)
 		say_cannot("rename", path);
 	return -1;
