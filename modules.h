@@ -12,10 +12,10 @@
  * spool.c - the directories of the post office
  * ====================================================================== */
 
-/* Makes and checks the directories, and changes to transport/.  With look, only
- * checks existing directories, if root or their owner runs the program.
- * Returns 0, or the exit code after logging the reason. */
-int	spool_setup(int look);
+/* Makes and checks the directories, and changes to transport/.  With
+ * check_only, only checks existing directories, if root or their owner runs the
+ * program.  Returns 0, or the exit code after logging the reason. */
+int	spool_setup(int check_only);
 /* Finds the next entry that may be a control file, as a path below transport/:
  * names from datagrams first, then those of the scan.  Returns 1, or 0 if there
  * is none now.  Sets q.scanned. */
@@ -30,10 +30,10 @@ void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * changed, the st_ctime of its message file, is earlier. */
 int	spool_was_scanned(const char *name, long changed);
-/* Returns 1 if the file may be loaded, and 0 for a forgotten file whose
- * directory is not due yet.  With look, it also returns 0 if the file is no
- * regular one. */
-int	spool_can_load(const char *name, int look);
+/* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
+ * stub whose directory is not due yet.  With check_type, it also returns 0 if
+ * the file is no regular one. */
+int	spool_can_load(const char *name, int check_type);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory
  * cannot be searched now. */
