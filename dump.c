@@ -564,8 +564,8 @@ emit_ring(const struct ring *r, unsigned at)
 		threads++;
 	}
 	emit("\tThreads: %4u Msgs: %5u Procs: %3ld Idle: %3ld Plim: "
-	    "%3ld Flim: %3ld Tlim: %ld\n", threads, at - first, r->slots.nta,
-	    r->slots.nidle, r->conf->v.maxring, r->conf->v.overfeed,
+	    "%3ld Flim: %3ld Tlim: %ld\n", threads, at - first, r->counts.nta,
+	    r->counts.nidle, r->conf->v.maxring, r->conf->v.overfeed,
 	    r->conf->v.fb.limit);
 	return at;
 }
@@ -582,11 +582,11 @@ emit_report(void)
 	while (at < rows.n)
 		at = emit_ring(get_row_thread(at)->ring, at);
 	for (r = q.rings; r != NULL; r = r->next)
-		if (r->slots.nta > 0 && r->nthreads == 0)
+		if (r->counts.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
 	/* as in ZMailer, Rcpnts are vertices */
 	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
-	    "Uptime: ", q.nagents, q.slots.nidle, q.messages.n, q.nthreads,
+	    "Uptime: ", q.nagents, q.counts.nidle, q.messages.n, q.nthreads,
 	    rows.n);
 	emit_span(NOW);
 	emit("\nMsgs in %lu out %lu stored %u Rcpnts in %lu out %lu "
@@ -713,8 +713,8 @@ emit_d_line(const struct thread *t)
 
 	if (t->window == 0) {
 		until = t->until > now.mono ? t->until : now.mono;
-	} else if (t->ring != NULL && t->ring->dead > now.mono) {
-		until = t->ring->dead;
+	} else if (t->ring != NULL && t->ring->start_at > now.mono) {
+		until = t->ring->start_at;
 		why = t->ring->trouble;
 	}
 	if (f->rate.n > 0)

@@ -15,9 +15,9 @@
  * reading that found mail for the thread:
  *
  *	reading 7	r line for smtp/a.example
- *	last_file is 6	the message has no vertex there yet: one is made, and
- *			thread->last_file = 7, thread->vertex = the new one
- *	last_file is 7	the recipient joins thread->vertex
+ *	last_reading is 6	the message has no vertex there yet: one is
+ *			made, and thread->last_reading = 7, thread->vertex = it
+ *	last_reading is 7	the recipient joins thread->vertex
  *
  * So n recipients cost O(n), whatever the number of hosts.  Vertices start
  * their threads after the whole file was read.  If it is bad they are freed,
@@ -360,7 +360,7 @@ static struct {
 	long	largest_at;	/* mono; when q.largest was set */
 	unsigned bucket;	/* of the message that was chosen last; the next
 				 * search begins behind this bucket */
-	unsigned long moves;	/* q.moves of which q.waiters was searched */
+	unsigned long moves;	/* q.nwaits of which q.waiters was searched */
 	long	vain_at;	/* mono; when all was searched for a message
 				 * that waits, in vain */
 } found;
@@ -388,7 +388,7 @@ is_core_full(void)
 {
 	unsigned msgs = q.config->active, rcpts = q.config->recipients;
 
-	if (msgs > 0 && q.messages.n >= q.nheld + q.ndsn + msgs)
+	if (msgs > 0 && q.messages.n >= q.nheld + q.nfed_dsn + msgs)
 		return 1;
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
@@ -565,11 +565,11 @@ forget_waiting(void)
 	struct message *m = NULL;
 	unsigned long num;
 
-	if (q.moves - found.moves > MOVES) {	/* some were overwritten */
-		found.moves = q.moves - MOVES;
+	if (q.nwaits - found.moves > MOVES) {	/* some were overwritten */
+		found.moves = q.nwaits - MOVES;
 		found.vain_at = 0;
 	}
-	while (m == NULL && found.moves != q.moves) {
+	while (m == NULL && found.moves != q.nwaits) {
 		num = q.waiters[found.moves++ % MOVES];
 		found.bucket = (unsigned)num - 1;
 		if (num == 0)
@@ -601,11 +601,11 @@ add_rcpt(struct message *m, const struct ctl *c)
 
 	if (t == NULL)
 		return -1;
-	if (t->last_file != reading) {
+	if (t->last_reading != reading) {
 		t->vertex = msg_new_vertex(m, t);
 		if (t->vertex == NULL)
 			return -1;
-		t->last_file = reading;
+		t->last_reading = reading;
 	}
 	v = t->vertex;
 	if (c->delays < v->warned)
@@ -625,7 +625,7 @@ apply_cancel(struct message *m, struct ctl *c)
 	const struct thread *t = chan == NULL ? NULL :
 	    th_lookup(chan, c->host, 0);
 
-	if (t != NULL && t->last_file == reading)
+	if (t != NULL && t->last_reading == reading)
 		t->vertex->cancel = c->cancel;
 	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
 	    strcmp(c->host, "delay") != 0)
@@ -694,8 +694,8 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->some_done = c->ndone > 0;
-	m->dsn_newer = c->ndiag > 0;
-	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_newer;
+	m->dsn_stale = c->ndiag > 0;
+	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_stale;
 	m->verbose = c->has_verbose != 0;
 	m->wants_delay = c->asks_delay != 0;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))

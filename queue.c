@@ -277,7 +277,7 @@ add_dsn_vertex(struct message *m, const char *what, double at)
 static void
 add_interim_dsn(struct message *m, long wait)
 {
-	if (m->dsn_newer && q.config->reportevery > 0 && m->rcpts > 0)
+	if (m->dsn_stale && q.config->reportevery > 0 && m->rcpts > 0)
 		add_dsn_vertex(m, "success", now.mono + wait);
 }
 
@@ -285,9 +285,9 @@ add_interim_dsn(struct message *m, long wait)
 static void
 note_dsn_due(struct message *m)
 {
-	int known = m->dsn_newer;
+	int known = m->dsn_stale;
 
-	m->dsn_due = m->dsn_newer = 1;
+	m->dsn_due = m->dsn_stale = 1;
 	if (!known)
 		add_interim_dsn(m, q.config->reportevery);
 }
@@ -411,7 +411,7 @@ delete_vertex(struct vertex *v)
 	/* a final DSN that is deleted is not sent at the end, either; to
 	 * delete a warning changes nothing for the final DSN */
 	if (th_is_final_dsn(v->thread))
-		m->dsn_due = m->dsn_newer = 0;
+		m->dsn_due = m->dsn_stale = 0;
 	end_vertex(v);
 	end_if_complete(m);
 	return 0;
@@ -848,7 +848,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 			m->end = END_ASIDE_DOUBLE;
 		/* after a DSN of the kind success, failures need dsn/failure,
 		 * which gives a text to those that lack one */
-		m->dsn_due = m->dsn_newer || (m->failed &&
+		m->dsn_due = m->dsn_stale || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
 	msg_log_finished(v, 0, s->state == RC_FAILED, s->word, text);

@@ -904,9 +904,9 @@ run_loop(void)
 				break;
 		} else {
 			has_work = in_load_files();
-			if (q.moved)
+			if (q.new_transport)
 				reload();	/* old rings end their agents */
-			q.moved = 0;
+			q.new_transport = 0;
 			if (q.start_loaded && me.verbose)
 				log_level = L_DEBUG;
 			state.dest_wait = dest_sync_files(0);

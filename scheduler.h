@@ -309,8 +309,8 @@ struct message {
 	/* for DSNs */
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
-	unsigned dsn_newer : 1;	/* a recipient was done after the agent dsn
-				 * last got the message: a newer DSN is due */
+	unsigned dsn_stale : 1;	/* a recipient was done after the agent dsn
+				 * last got the message: the DSN lacks it */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned to_sweep : 1;	/* 1: on the sweep's list */
 	unsigned is_complete : 1;	/* all recipients are done; a line
@@ -417,7 +417,7 @@ struct thread {
 	unsigned fresh;		/* vertices appended to ready since ready was
 				 * sorted */
 	/* of intake.c */
-	unsigned last_file;	/* number of the last reading of a file, of all
+	unsigned last_reading;	/* number of the last reading of a file, of all
 				 * readings, that found mail for the thread */
 	struct vertex *vertex;	/* vertex with the recipients of that file */
 	double	soonest;	/* mono; earliest time for a vertex in WAIT; 0:
@@ -438,7 +438,7 @@ struct thread {
 };
 
 /*
- * slots: the agents that a limit counts: maxring the agents of a ring,
+ * counts: the agents that a limit counts: maxring the agents of a ring,
  * maxchannel those of a channel, maxta all but the agent of the channel dsn.
  * An agent counts until it is gone (struct ta).
  */
@@ -446,7 +446,7 @@ enum limit { NO_LIMIT, MAXRING, MAXCHANNEL, MAXTA,	/* numbers of agents */
 	     FORKRATE,		/* -R */
 	     NO_START };	/* a start has failed */
 
-struct slots {
+struct counts {
 	long	nta;		/* agents */
 	long	nidle;		/* idle agents */
 	long	nending;	/* agents that are ending */
@@ -475,12 +475,12 @@ struct ring {
 	struct job *rival;	/* the job that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was last searched for */
 	struct ta *idle;	/* idle agents, newest first */
-	struct slots slots;
+	struct counts counts;
 	unsigned nthreads;
-	double	dead;		/* mono; earliest time for a new agent */
+	double	start_at;	/* mono; earliest time for a new agent */
 	unsigned long started;	/* number of the last start among all starts */
 	enum limit pending;	/* the limit that stops the next agent */
-	char	*trouble;	/* dead: why no agent could be started */
+	char	*trouble;	/* why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 	unsigned char portions;	/* 1: the agent started last takes portions */
@@ -489,7 +489,7 @@ struct ring {
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
 struct chan {
 	struct chan *next;
-	struct slots slots;
+	struct counts counts;
 	unsigned msgs;		/* messages in core that the channel counts */
 	struct heap ready;	/* stubs of READY messages that had to leave
 				 * core, in the order in which they left */
@@ -529,10 +529,10 @@ struct queue {
 	struct heap due_messages;	/* in core, by due */
 	struct heap due_stubs;	/* of messages that wait, by due */
 	unsigned long evicted;	/* messages forgotten so far */
-	unsigned long moves;	/* counts vertices that begin to WAIT, and
+	unsigned long nwaits;	/* counts vertices that begin to WAIT, and
 				 * destinations that die */
 #define MOVES	64
-	unsigned long waiters[MOVES];	/* by moves, the latest: the number of
+	unsigned long waiters[MOVES];	/* by nwaits, the latest: the number of
 				 * the vertex's message; 0: a destination */
 	struct message *largest;	/* message with the most recipients
 					 * about a second ago, or NULL */
@@ -544,10 +544,10 @@ struct queue {
 	struct ta *agents;	/* owned by ta.c */
 	unsigned nthreads;	/* threads in use */
 	unsigned nheld;		/* messages held by name */
-	unsigned ndsn;		/* vertices that the agent dsn has, but for
+	unsigned nfed_dsn;	/* vertices that the agent dsn has, but for
 				 * dsn/delay */
 	unsigned nagents;	/* agents not yet gone */
-	struct slots slots;	/* all agents but that of the channel dsn */
+	struct counts counts;	/* all agents but that of the channel dsn */
 	unsigned long events;	/* counts messages loaded, destinations that
 				 * died and jobs moved to the end of their line:
 				 * the order in which these happened */
@@ -561,7 +561,7 @@ struct queue {
 				 * loads or the scheduler ends */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
-	int	moved;		/* 1: the scheduler has changed to another
+	int	new_transport;	/* 1: the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */
 };

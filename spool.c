@@ -453,7 +453,7 @@ follow_transport(void)
 	if (why == NULL && enter_transport(path, &there) == 0) {
 		dirs[0].mtime = 0;
 		dirs[0].dirty = 1;
-		q.moved = 1;
+		q.new_transport = 1;
 	}
 }
 

@@ -128,14 +128,14 @@ least(long a, long b)
 
 /* Returns the slots that the limit counts for the ring.  maxta does not count
  * the agent of the channel dsn. */
-static struct slots *
-limit_slots(struct ring *r, int limit)
+static struct counts *
+limit_counts(struct ring *r, int limit)
 {
-	static struct slots dsn;
+	static struct counts dsn;
 
-	return limit == MAXRING ? &r->slots :
-	    limit == MAXCHANNEL ? &r->chan->slots :
-	    r->conf->dsn ? &dsn : &q.slots;
+	return limit == MAXRING ? &r->counts :
+	    limit == MAXCHANNEL ? &r->chan->counts :
+	    r->conf->dsn ? &dsn : &q.counts;
 }
 
 /* Returns the number of agents that the limit allows. */
@@ -158,9 +158,9 @@ count_agents(struct ring *r, int nta, int nidle, int nending)
 	int i;
 
 	for (i = MAXRING; i <= MAXTA; i++) {
-		limit_slots(r, i)->nta += nta;
-		limit_slots(r, i)->nidle += nidle;
-		limit_slots(r, i)->nending += nending;
+		limit_counts(r, i)->nta += nta;
+		limit_counts(r, i)->nidle += nidle;
+		limit_counts(r, i)->nending += nending;
 	}
 }
 
@@ -173,8 +173,8 @@ count_free_agents(struct ring *r)
 	int i;
 
 	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i <= MAXTA; i++)
-		n = least(n, limit_value(r, i) - limit_slots(r, i)->nta +
-		    limit_slots(r, i)->nidle);
+		n = least(n, limit_value(r, i) - limit_counts(r, i)->nta +
+		    limit_counts(r, i)->nidle);
 	return n;
 }
 
@@ -184,11 +184,11 @@ start_limit(struct ring *r, const struct thread *t)
 {
 	int i;
 
-	if (r->dead > now.mono)
+	if (r->start_at > now.mono)
 		return NO_START;
 	for (i = MAXRING; i <= MAXTA; i++)
 		if (limit_value(r, i) <= (i == MAXRING && r->conf->bound ?
-		    (long)t->nref : limit_slots(r, i)->nta))
+		    (long)t->nref : limit_counts(r, i)->nta))
 			return i;
 	if (now.mono - forks.since >= 1) {
 		forks.since = now.mono;
@@ -203,12 +203,12 @@ start_limit(struct ring *r, const struct thread *t)
 static long
 count_waiting_rings(struct ring *r, int limit)
 {
-	const struct slots *s = limit_slots(r, limit);
+	const struct counts *s = limit_counts(r, limit);
 	struct ring *o;
 	long n = 0;
 
 	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
-		n += (int)o->pending == limit && limit_slots(o, limit) == s &&
+		n += (int)o->pending == limit && limit_counts(o, limit) == s &&
 		    s->nta <= limit_value(o, limit) &&
 		    (o != r || r->conf->bound);
 	return n;
@@ -224,7 +224,7 @@ should_yield(struct ring *r)
 
 	for (i = MAXCHANNEL; i <= MAXTA; i++) {
 		n = count_waiting_rings(r, i);
-		if (n > 0 && r->slots.nta * (n + 1) > limit_slots(r, i)->nta)
+		if (n > 0 && r->counts.nta * (n + 1) > limit_counts(r, i)->nta)
 			return 1;
 	}
 	return 0;
@@ -250,9 +250,9 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 		return;
 	}
 	r->pending = NO_START;
-	if (r->dead > now.mono)
+	if (r->start_at > now.mono)
 		return;
-	r->dead = now.mono + seconds;
+	r->start_at = now.mono + seconds;
 	reason_copy(&r->trouble, why);
 	text_init(&s, words, sizeof(words));
 	span_add(&s, seconds, 2);
@@ -903,7 +903,7 @@ release_jobs(struct ta *ta, int status)
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
 	int finished_some = ta->njobs > ta->jobs.n;
 	int in_use = !q.no_feeding && !ring_is_old(r);
-	int stopped = r->dead > now.mono;
+	int stopped = r->start_at > now.mono;
 	char how[300], reason[340];
 
 	format_end(ta, status, how, sizeof(how));
@@ -1165,7 +1165,7 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 	for (r = q.rings; r != NULL && !q.no_feeding; r = r->next) {
 		if (r->pending == NO_LIMIT || !order_has_work(r))
 			continue;
-		again = r->dead > now.mono ? r->dead - now.mono :
+		again = r->start_at > now.mono ? r->start_at - now.mono :
 		    r->pending == FORKRATE ? FORKRATE_AGAIN : wait;
 		if (again < wait)
 			wait = again;

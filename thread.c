@@ -131,7 +131,7 @@ sweep_rings(void)
 
 	for (p = &q.rings; (r = *p) != NULL; ) {
 		if (!ring_is_old(r) || r->nthreads > 0 || r->njobs > 0 ||
-		    r->slots.nta > 0) {
+		    r->counts.nta > 0) {
 			p = &r->next;
 			continue;
 		}
@@ -341,7 +341,7 @@ th_why(const struct vertex *v, double *until)
 	const struct thread *t = v->thread;
 	enum why why = v->state == V_FED ? WHY_FED : v->msg->held ?
 	    WHY_HELD_MESSAGE : why_blocked(t);
-	double dead = t->ring->dead;
+	double dead = t->ring->start_at;
 
 	*until = v->state == V_WAIT ? wakeup_time(t, v) : 0;
 	if (t->until > *until)
@@ -551,7 +551,7 @@ th_requeue(struct vertex *v, int pin, double wakeup)
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
-		q.waiters[q.moves++ % MOVES] = v->msg->link.hash;
+		q.waiters[q.nwaits++ % MOVES] = v->msg->link.hash;
 		if (t->wait.n == 0 || v->wakeup < t->soonest)
 			t->soonest = v->wakeup;
 		list_append(&t->wait, v);
@@ -565,7 +565,7 @@ void
 th_flush(struct thread *t, struct vertex *one)
 {
 	t->triggered = t->ring->conf->v.queueonly;
-	t->ring->dead = 0;
+	t->ring->start_at = 0;
 	fb_revive(t);
 	if (one == NULL)
 		wake_vertices(t, WAKE_ALL);
@@ -596,7 +596,7 @@ th_sleep(struct thread *t)
 	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
-	q.waiters[q.moves++ % MOVES] = 0;
+	q.waiters[q.nwaits++ % MOVES] = 0;
 	t->died = ++q.events;
 	if (t->tries < USHRT_MAX)
 		t->tries++;
@@ -749,8 +749,8 @@ th_feed(struct ta *ta, struct vertex *v)
 	v->dated = 0;
 	v->host = 0;
 	if (th_is_final_dsn(t)) {
-		q.ndsn++;
-		v->msg->dsn_newer = 0;
+		q.nfed_dsn++;
+		v->msg->dsn_stale = 0;
 	}
 	list_append(&ta->jobs, v);
 	ta->stretch++;
@@ -778,7 +778,7 @@ th_unfeed(struct vertex *v)
 
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
-	q.ndsn -= th_is_final_dsn(v->thread);
+	q.nfed_dsn -= th_is_final_dsn(v->thread);
 	order_count_agents(v->msg, -1);
 	blocked = order_unblock_job(v->thread->ring, 0);
 	if (blocked != NULL)
