@@ -645,9 +645,10 @@ set_rate(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* Sets PARAMmailqsock: TCP:port, TCP:address:port, or none.  ZMailer also has a
- * bare number, the name of a host, the name of a service and the path of a
- * socket. */
+/* Sets PARAMmailqsock: TCP:port, TCP:address:port, or none.  Of ZMailer's other
+ * forms, a bare number is a port, and an '@' and what follows are ignored; the
+ * path of a socket is none; the name of a service is port 174; and the name of
+ * a host is an error. */
 static const char *
 set_port(const struct keyword *k, void *member, const char *s)
 {
@@ -733,7 +734,7 @@ set_command(const struct keyword *k, void *to, const char *s)
 
 /* Sets a value.  Returns NULL, or what is wrong with it. */
 static const char *
-parse_value(const struct keyword *k, void *values, const char *s)
+try_value(const struct keyword *k, void *values, const char *s)
 {
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
@@ -744,11 +745,11 @@ parse_value(const struct keyword *k, void *values, const char *s)
 	return setters[k->type](k, member_at(values, k), s);
 }
 
-/* Sets a value, and reports what is wrong with it. */
+/* Does what try_value does, and reports what is wrong with the value. */
 static void
 set_value(const struct keyword *k, void *values, const char *s)
 {
-	const char *bad = parse_value(k, values, s);
+	const char *bad = try_value(k, values, s);
 
 	if (bad != NULL)
 		report_error("%.80s %s", s, bad);
@@ -985,9 +986,9 @@ set_param_default(const struct keyword *k)
 	const char *name = find_value(variables, k->name), *s, *bad;
 
 	if (k->def != NULL)
-		parse_value(k, rd.config, k->def);
+		try_value(k, rd.config, k->def);
 	s = name == NULL ? NULL : cf_get_var(name);
-	bad = s == NULL ? NULL : parse_value(k, rd.config, s);
+	bad = s == NULL ? NULL : try_value(k, rd.config, s);
 	if (bad != NULL)
 		log_err("config %s: %.80s %s", name, s, bad);
 }

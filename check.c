@@ -453,7 +453,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 		fprintf(out, " %s", format_span(sum));
 	}
 	fprintf(out, "\n");
-	if (retry_longest_wait(&f->v) > 1)
+	if (retry_longest_wait(&f->v) > 1)	/* a factor is not 0 */
 		fprintf(out, "# (moved towards multiples of interval; they are "
 		    "multiples from retry %ld on)\n", f->v.skew);
 }

@@ -392,7 +392,8 @@ double	in_prep(fd_set *in, int *max);
 const char *in_load_named(const char *name);
 /* Makes a request for forgotten mail: the files are read again, and vertices
  * with an address that one of the patterns (NULL: all) matches are flushed,
- * made READY, deleted or bounced.  intake.c owns the patterns from now on.
+ * made READY after a release, deleted or bounced.  intake.c owns the patterns
+ * from now on.
  * Returns the number of files, or -1 without memory. */
 enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
 long	in_add_request(enum ask, char **patterns);
