@@ -69,7 +69,7 @@ set_handlers(void (*handler)(int))
 /* Removes our pipe, restores the handling of signals, and raises the signal
  * that has come meanwhile. */
 static void
-remove_own_pipe(void)
+end_own_pipe(void)
 {
 	if (fifo_path[0] != '\0')
 		unlink(fifo_path);
@@ -86,7 +86,7 @@ sleep_for(int fd, int writing, long us)
 {
 	fd_wait(fd, writing, (double)us / 1e6);
 	if (stopped)
-		remove_own_pipe();
+		end_own_pipe();
 }
 
 /* Returns the seconds to wait: those of $MAILQ_WAIT, or the usual ones. */
@@ -141,7 +141,7 @@ fill_buffer(struct mq_in *in)
 	}
 	/* the scheduler has opened our pipe and needs no name */
 	if (!in->begun && in->fifo)
-		remove_own_pipe();
+		end_own_pipe();
 	in->begun = 1;
 	in->have = (size_t)n;
 	in->used = 0;
@@ -189,7 +189,7 @@ mq_ask_close(struct mq_ask *a)
 		close(a->in.fd);
 	a->in.fd = -1;
 	if (fifo_path[0] != '\0')
-		remove_own_pipe();
+		end_own_pipe();
 }
 
 /* Waits for the first bytes: 1, or 0 after closing the connection and adding a
@@ -318,7 +318,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	if (made < 0) {
 		err = errno;
 		fifo_path[0] = '\0';
-		remove_own_pipe();	/* only restores the signals */
+		end_own_pipe();	/* only restores the signals */
 		errno = err;
 		return -1;
 	}

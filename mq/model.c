@@ -218,7 +218,7 @@ mq_msg_get(struct mq_queue *q, const char *name, int make)
 
 /* Makes job n, whose index is n - 1, the last of its message. */
 static void
-append_job(struct mq_queue *q, unsigned n)
+link_job(struct mq_queue *q, unsigned n)
 {
 	struct mq_msg *m = &q->msgs[q->jobs[n - 1].msg];
 
@@ -250,7 +250,7 @@ mq_job_add(struct mq_queue *q, struct mq_msg *m)
 	j = &q->jobs[q->njobs++];
 	mq_job_init(j);
 	j->msg = (unsigned)(m - q->msgs);
-	append_job(q, q->njobs);
+	link_job(q, q->njobs);
 	return j;
 }
 
@@ -274,7 +274,7 @@ mq_job_sort(struct mq_queue *q)
 		if (i > 0 && q->jobs[i].qid == q->jobs[i - 1].qid)
 			return -1;
 		q->jobs[i].next_job = 0;
-		append_job(q, i + 1);
+		link_job(q, i + 1);
 	}
 	return 0;
 }

@@ -358,7 +358,7 @@ void	mq_put_name(const struct mq_dest *, int columns);
 /* Returns the columns for the name in a row whose other columns take others,
  * and sets *lines to the lines of the screen.  The size of the screen is that
  * of the environment, of the terminal, or 80 and 24. */
-int	mq_name_width(int others, int *lines);
+int	mq_name_columns(int others, int *lines);
 /* Compares destinations by channel and host. */
 int	mq_by_name(const struct mq_dest *, const struct mq_dest *);
 /* Prints a reason as a line below the row, cut to so many columns. */

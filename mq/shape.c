@@ -230,7 +230,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 	if (mq_put_if_empty(q, view))
 		return 0;
 	split_by_mailbox(q, view);
-	name_width = mq_name_width(OTHERS, &lines);
+	name_width = mq_name_columns(OTHERS, &lines);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
 	return show_rows(q, put_shape_row);
@@ -239,7 +239,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 /* ---- the sizes -------------------------------------------------------- */
 
 static void
-put_size_row(const struct row *r)
+put_sizes(const struct row *r)
 {
 	double known = (double)r->total - (double)r->sizeless;
 
@@ -260,5 +260,5 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
 	if (mq_put_if_empty(q, view))
 		return 0;
-	return show_rows(q, put_size_row);
+	return show_rows(q, put_sizes);
 }

@@ -52,7 +52,7 @@ struct talk {
 
 /* Keeps the error, the last one if there are several.  Returns -1. */
 static int
-fail(struct talk *t, const char *f, const char *arg)
+set_error(struct talk *t, const char *f, const char *arg)
 {
 	text_fmt(t->why, MQ_WHY_MAX, f, arg);
 	return -1;
@@ -61,7 +61,7 @@ fail(struct talk *t, const char *f, const char *arg)
 static int
 fail_memory(struct talk *t)
 {
-	return fail(t, "the queue does not fit into mailq's memory%s",
+	return set_error(t, "the queue does not fit into mailq's memory%s",
 	    "; mailq -Q shows a summary");
 }
 
@@ -78,10 +78,10 @@ read_line(struct talk *t)
 		t->line[t->len++] = (char)c;
 	t->line[t->len] = '\0';
 	if (c < 0)
-		return fail(t, "the scheduler's answer is cut short%s",
+		return set_error(t, "the scheduler's answer is cut short%s",
 		    mq_reason(t->in->why));
-	return c == '\n' ? 0 : fail(t, "the scheduler's line \"%.100s\" is "
-	    "too long, or has a zero byte", t->line);
+	return c == '\n' ? 0 : set_error(t, "the scheduler's line \"%.100s\" "
+	    "is too long, or has a zero byte", t->line);
 }
 
 /* Sends a command and reads the scheduler's first line: 0, or -1 if it refuses
@@ -93,7 +93,7 @@ send_command(struct talk *t, const char *command)
 
 	if (fd_write(t->in->fd, command, strlen(command)) < 0 ||
 	    fd_write(t->in->fd, "\n", 1) < 0)
-		return fail(t, "the scheduler cannot be asked: %s",
+		return set_error(t, "the scheduler cannot be asked: %s",
 		    strerror(errno));
 	if (read_line(t) < 0)
 		return -1;
@@ -102,7 +102,7 @@ send_command(struct talk *t, const char *command)
 	text_fmt(refused, sizeof(refused), "the scheduler refuses \"%.*s\": "
 	    "%.300s", strncmp(command, "AUTH", 4) == 0 ? 4 : 300, command,
 	    t->line);
-	return fail(t, "%s; -U gives another user and password", refused);
+	return set_error(t, "%s; -U gives another user and password", refused);
 }
 
 enum answer { ANSWER_BAD = -1, ANSWER_END, ANSWER_LINE };
@@ -167,7 +167,7 @@ send_login(struct talk *t, const char *challenge, const char *login)
 	t->line[0] = '\0';
 	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
 	    hex) < 0)
-		return fail(t, "the user's name is too long%s", "");
+		return set_error(t, "the user's name is too long%s", "");
 	return send_command(t, command);
 }
 
@@ -204,7 +204,7 @@ log_in(struct talk *t, const char *login)
 	if (read_line(t) < 0 || read_line(t) < 0)	/* the greeting, too */
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
-		return fail(t, "the scheduler says \"%.200s\"", t->line);
+		return set_error(t, "the scheduler says \"%.200s\"", t->line);
 	strcpy(challenge, t->line);
 	return login != NULL ? send_login(t, challenge, login) :
 	    send_file_logins(t, challenge);
@@ -252,9 +252,9 @@ add_job(struct talk *t, struct mq_dest *d, char **f)
 	unsigned long tries = num_of(f[7], &end);
 
 	if (f[0][0] == '\0' || strlen(f[0]) >= MQ_NAME_MAX)
-		return fail(t, "\"%.60s\" is no name of a message", f[0]);
+		return set_error(t, "\"%.60s\" is no name of a message", f[0]);
 	if (end == f[7] || *end != '\0' || tries > INT_MAX)
-		return fail(t, "\"%.60s\" is no number of tries", f[7]);
+		return set_error(t, "\"%.60s\" is no number of tries", f[7]);
 	m = mq_msg_get(q, f[0], 1);
 	j = m == NULL ? NULL : mq_job_add(q, m);
 	if (j == NULL || (j->reason = mq_intern(q, f[9])) == NULL ||
@@ -279,8 +279,8 @@ add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 	char *f[FIELDS];
 
 	if (mq_split_fields(t->line, f, FIELDS) < 0)
-		return fail(t, "the line \"%.100s\" of the scheduler is not "
-		    "understood", t->line);
+		return set_error(t, "the line \"%.100s\" of the scheduler is "
+		    "not understood", t->line);
 	if (*last == NULL || strcmp(f[1], "0") == 0 ||
 	    strcmp(*last, f[0]) != 0) {
 		if (add_job(t, d, f) < 0)
@@ -316,13 +316,13 @@ add_dest(struct talk *t)
 	char *host = strchr(t->line, '\t'), *end;
 
 	if (host == NULL)
-		return fail(t, "\"%.100s\" is no thread", t->line);
+		return set_error(t, "\"%.100s\" is no thread", t->line);
 	*host++ = '\0';
 	end = strchr(host, '\t');
 	if (end != NULL)
 		*end = '\0';
 	if (strlen(t->line) >= MQ_WORD_MAX || strlen(host) >= MQ_WORD_MAX)
-		return fail(t, "\"%.60s\" is too long", host);
+		return set_error(t, "\"%.60s\" is too long", host);
 	return mq_dest_get(t->q, t->line, host) == NULL ? fail_memory(t) : 0;
 }
 

@@ -185,7 +185,7 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
     double seconds)
 {
 	unsigned n, i, used = 0, most = 3;
-	int lines, width = mq_name_width(OTHERS, &lines);
+	int lines, width = mq_name_columns(OTHERS, &lines);
 	struct row *v = make_rows(q);
 	time_t wall = time(NULL);
 	char at[20] = "";

@@ -159,7 +159,7 @@ screen_var(const char *name)
 }
 
 int
-mq_name_width(int others, int *lines)
+mq_name_columns(int others, int *lines)
 {
 	int columns = screen_var("COLUMNS");
 #if !defined(NO_WINSIZE) && defined(TIOCGWINSZ)

@@ -486,7 +486,7 @@ say_mistake(struct routes *t, const char *why)
 }
 
 static int
-fail_load(struct routes *t, const char *what, const char *name, int err)
+set_load_error(struct routes *t, const char *what, const char *name, int err)
 {
 	text_fmt(t->mistake, sizeof(t->mistake), "cannot read the %s %s: %s",
 	    what, name, strerror(err));
@@ -514,10 +514,10 @@ route_load(struct routes *t, const char *path)
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	/* a file that this user may not read stays so */
 	if (is_transient(errno) && errno != EACCES)
-		return fail_load(t, "file", "mailname", errno);
+		return set_load_error(t, "file", "mailname", errno);
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		return fail_load(t, "table", path, errno);
+		return set_load_error(t, "table", path, errno);
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
@@ -529,7 +529,7 @@ route_load(struct routes *t, const char *path)
 	}
 	close(fd);
 	if (l.error != 0)
-		return fail_load(t, "table", path, l.error);
+		return set_load_error(t, "table", path, l.error);
 	errno = EINVAL;
 	return t->mistake[0] != '\0' ? -1 : 0;
 }

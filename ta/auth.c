@@ -187,7 +187,7 @@ auth_sender(const char *address)
 /* ---- the conversation ------------------------------------------------ */
 
 static void
-encode(char *out, const char *s, size_t n)
+encode_base64(char *out, const char *s, size_t n)
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -227,8 +227,8 @@ set_secrets(struct esmtp *c, const struct auth *a)
 	text[0] = '\0';
 	strcpy(text + 1, a->user);
 	memcpy(text + n, a->password, k);
-	encode(coded_password, a->password, k);
-	encode(coded_both, text, n + k);
+	encode_base64(coded_password, a->password, k);
+	encode_base64(coded_both, text, n + k);
 	c->secret[0] = a->password;
 	c->secret[1] = coded_password;
 	c->secret[2] = coded_both;
@@ -263,7 +263,7 @@ auth_login(struct esmtp *c, const struct auth *a)
 		bad = say_and_expect(c, line,
 		    "AUTH PLAIN (user and password)", 235) < 0;
 	} else {
-		encode(line, a->user, strlen(a->user));
+		encode_base64(line, a->user, strlen(a->user));
 		bad = say_and_expect(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
 		    say_and_expect(c, line, "(user)", 334) < 0 ||
 		    say_and_expect(c, coded_password, "(password)", 235) < 0;

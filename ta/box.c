@@ -269,7 +269,7 @@ send_outcome(struct mail *m, int state, const struct stat *box,
 
 /* Returns 1 if the box has no room for n more bytes. */
 static int
-is_full(const struct mail *m, off_t n)
+is_beyond_limit(const struct mail *m, off_t n)
 {
 	return m->size_limit > 0 && m->before + m->written + n > m->size_limit;
 }
@@ -310,7 +310,7 @@ sum_bytes(const struct mail *m, const char *subdir)
 static void
 flush_buf(struct mail *m)
 {
-	if (m->error == 0 && is_full(m, (off_t)m->used)) {
+	if (m->error == 0 && is_beyond_limit(m, (off_t)m->used)) {
 		m->full = 1;
 		m->error = EFBIG;
 	}
@@ -605,7 +605,7 @@ append_message(struct mail *m)
 	if (fstat(m->fd, &st) < 0)
 		return box_failed(m, "read", m->box, errno);
 	m->before = st.st_size;
-	if (is_full(m, m->job->size - (off_t)m->job->body))
+	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
 		return defer_full(m);
 	if (send_outcome(m, BEGUN, &st, "") < 0)
 		return box_failed(m, "report", m->box, errno);
@@ -732,7 +732,7 @@ write_tmp(struct mail *m, const char *tmp)
 
 	if (m->size_limit > 0)
 		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
-	if (is_full(m, m->job->size - (off_t)m->job->body))
+	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
 		return defer_full(m);
 	m->fd = send_outcome(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
 	    open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);

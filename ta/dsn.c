@@ -177,7 +177,7 @@ read_lates(void)
 	struct diags *d = &dsn.diags;
 	struct late *late;
 
-	if (dsn_open_file(&dsn, 0) < 0)
+	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	while (diag_next(d)) {
 		if (d->tag != ' ' || d->due == 0 ||
@@ -233,7 +233,7 @@ mark_lates(void)
 	const struct late *late;
 	struct hlink *l;
 
-	if (dsn_open_file(&dsn, 0) < 0)
+	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
 	while ((late = next_late_rcpt(d)) != NULL)
@@ -411,7 +411,7 @@ add_items(unsigned file, const char *sender)
 	struct diags *d = &dsn.diags;
 	struct item it, *more;
 
-	if (dsn_open_file(&dsn, file) < 0)
+	if (dsn_open_control(&dsn, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
 	begin_walk();
@@ -521,7 +521,7 @@ mark_items(int sent)
 		if (dsn.open != it->file + 1) {
 			if (dsn.open != 0 && fd_sync(d->c.l.fd) < 0)
 				return -1;
-			if (dsn_open_file(&dsn, it->file) < 0) {
+			if (dsn_open_control(&dsn, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
 				continue;	/* the message has ended */
@@ -546,7 +546,7 @@ send_items(void)
 
 	/* a trial: writes the tag that is there, since a DSN whose line cannot
 	 * be marked would be sent again and again */
-	if (dsn_open_file(&dsn, 0) < 0 ||
+	if (dsn_open_control(&dsn, 0) < 0 ||
 	    diag_set_tag(&dsn.diags, dsn.items[0].at, ' ') < 0 ||
 	    dsn_write(&dsn, &post) < 0)
 		return -1;
@@ -675,7 +675,7 @@ restore_lines(const char *name)
 	unsigned long from = 0;
 	int bad, added = 0;
 
-	if (dsn_open_file(&dsn, 0) < 0)
+	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	do
 		bad = next_failed_rcpts(&from) < 0 ||
@@ -695,7 +695,7 @@ set_verdict(const char **verdict)
 	struct diags *d = &dsn.diags;
 
 	*verdict = "ok";
-	if (dsn_open_file(&dsn, 0) < 0)
+	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
 	while (strcmp(*verdict, "error") != 0 && diag_next_rcpt(d)) {
@@ -726,7 +726,7 @@ send_all(long *wait)
 
 	for (;;) {
 		*wait = 0;
-		if (dsn_open_file(&dsn, 0) < 0)
+		if (dsn_open_control(&dsn, 0) < 0)
 			return errno == ENOENT ? 0 : -1;
 		begin_walk();
 		/* find the first item whose sender has no pause */

@@ -333,7 +333,7 @@ dsn_close_file(struct dsn *r)
 }
 
 int
-dsn_open_file(struct dsn *r, unsigned file)
+dsn_open_control(struct dsn *r, unsigned file)
 {
 	if (r->open == file + 1)
 		return 0;
@@ -413,7 +413,7 @@ read_item(struct dsn *r, const struct item *it)
 	const char *s;
 	long when = 0;
 
-	if (dsn_open_file(r, it->file) < 0 ||
+	if (dsn_open_control(r, it->file) < 0 ||
 	    ctl_read_rcpt(&r->diags.rc, it->off) < 0)
 		return -1;
 	if (r->describe != NULL) {
@@ -646,12 +646,12 @@ survey(struct draft *d, struct dsn *r)
 		    has_utf8(r->diags.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
-		if (dsn_open_file(r, i) < 0)
+		if (dsn_open_control(r, i) < 0)
 			return -1;
 		d->text_eight |= has_utf8(r->head.id);
 	}
 	d->text_eight |= has_utf8(r->sender);
-	if (dsn_open_file(r, 0) < 0)
+	if (dsn_open_control(r, 0) < 0)
 		return -1;
 	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
 		d->no_body = "";
@@ -756,7 +756,7 @@ put_text_part(struct draft *d, struct dsn *r)
 		put_text(f, r->sender, "  ");
 	}
 	for (file = 0; file < r->nfiles; file++) {
-		if (dsn_open_file(r, file) < 0)
+		if (dsn_open_control(r, file) < 0)
 			return -1;
 		fputs("\nThis is about the message\n\n", f);
 		put_text(f, r->head.id, "  ");
@@ -895,7 +895,7 @@ put_status_part(struct draft *d, struct dsn *r)
 	unsigned i;
 
 	put_part_header(d, "message/delivery-status", 0);
-	if (dsn_open_file(r, 0) < 0)
+	if (dsn_open_control(r, 0) < 0)
 		return -1;
 	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
 		xtext_read(r->head.envid, strlen(r->head.envid), value,
@@ -931,7 +931,7 @@ put_message_part(struct draft *d, struct dsn *r)
 	    "text/rfc822-headers", d->eight);
 	copy_start(&c, d->post.f, d->head);
 	c.fold = d->fold;
-	if (dsn_open_file(r, 0) < 0 || copy_head(&c, r) < 0)
+	if (dsn_open_control(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
 	c.most = r->most;	/* a file that has grown is cut */
 	if (d->no_body == NULL) {

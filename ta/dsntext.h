@@ -73,7 +73,7 @@ int	dsn_write(struct dsn *, struct post *);
 /* Returns a new item, zeroed, or NULL if there is no memory. */
 struct item *dsn_add_item(struct dsn *);
 /* Opens the file with this index, unless it is open: 0, or -1 with errno. */
-int	dsn_open_file(struct dsn *, unsigned file);
+int	dsn_open_control(struct dsn *, unsigned file);
 void	dsn_close_file(struct dsn *);
 /* Opens the form with this name, or returns NULL. */
 FILE	*dsn_open_form(const struct dsn *, const char *);

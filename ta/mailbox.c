@@ -87,7 +87,7 @@ is_safe_name(const char *s)
 
 /* Sets the user with this name, or with this uid if name is NULL. */
 static int
-set_user(struct user *u, const char *name, long uid)
+find_user(struct user *u, const char *name, long uid)
 {
 #ifdef NO_PWD
 	const char *end = "";
@@ -120,7 +120,7 @@ set_user(struct user *u, const char *name, long uid)
 /* Sets the user u->name, or the user with that name in lower case, or with
  * either name up to its '+'. */
 static int
-set_mail_user(struct user *u)
+find_mail_user(struct user *u)
 {
 	char whole[sizeof(u->name)];
 	size_t plus = strcspn(u->name, "+");
@@ -134,7 +134,7 @@ set_mail_user(struct user *u)
 		if (i & 1)
 			text_lower(u->name);
 		errno = 0;
-		if (is_safe_name(u->name) && set_user(u, u->name, 0) == 0)
+		if (is_safe_name(u->name) && find_user(u, u->name, 0) == 0)
 			return 0;
 		if (errno != 0)
 			break;
@@ -146,29 +146,29 @@ set_mail_user(struct user *u)
  * number could turn into another uid, such as 0; 65534 and 65535 are nobody
  * everywhere. */
 static int
-set_uid_user(struct user *u, long uid)
+find_user_of_uid(struct user *u, long uid)
 {
 	int is_nobody = uid < 0 || (long)(uid_t)uid != uid ||
 	    (uid_t)uid == (uid_t)-1 || uid == 65534L || uid == 65535L;
 
 	errno = 0;
 #ifndef NO_PWD
-	if (!is_nobody && set_user(u, "nobody", 0) == 0)
+	if (!is_nobody && find_user(u, "nobody", 0) == 0)
 		is_nobody = u->uid == (uid_t)uid;
 	else if (errno != 0)
 		return -1;
 	errno = 0;
 #endif
-	return is_nobody ? -1 : set_user(u, NULL, uid);
+	return is_nobody ? -1 : find_user(u, NULL, uid);
 }
 
 /* Sets the user who writes a file or runs a program: 0, or -1 with the outcome.
  */
 static int
-set_privileged_user(struct user *u, long uid, const char *word,
+find_user_of_word(struct user *u, long uid, const char *word,
     struct outcome *end)
 {
-	int bad = set_uid_user(u, uid) < 0;
+	int bad = find_user_of_uid(u, uid) < 0;
 
 	if (bad && errno != 0)
 		return box_over(end, X_TEMPFAIL, "4.3.0",
@@ -207,7 +207,7 @@ set_box_user(const char *word, struct user *u, struct outcome *end)
 		if (word[n] == '/')
 			strcat(u->name, "/");
 	} else if (!bad) {
-		bad = set_mail_user(u) < 0;
+		bad = find_mail_user(u) < 0;
 	}
 	if (!bad)
 		return 0;
@@ -624,7 +624,7 @@ deliver_to_program(struct mail *m, char *command)
 static int
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
-	if (set_privileged_user(u, m->rcpt->priv, word, m->end) < 0)
+	if (find_user_of_word(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
 	if (strcmp(word, NO_MAIL) == 0)
 		return 0;
