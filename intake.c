@@ -693,7 +693,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
-	m->some_done = c->ndone > 0;
+	m->some_done = c->ndelivered > 0;
 	m->dsn_stale = c->ndiag > 0;
 	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_stale;
 	m->verbose = c->has_verbose != 0;

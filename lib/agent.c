@@ -1,5 +1,5 @@
 /*
- * agent.c - system calls that agents and submit use and the daemon does not.
+ * agent.c - system calls and small helpers for all programs but the daemon.
  *
  * It sets fcntl locks on control files, writes the process number of a lock,
  * syncs a directory after a file was named in it, and has what is needed around
@@ -176,16 +176,19 @@ user_find_ids(const char *name, uid_t *uid, gid_t *gid)
 		n = NOBODY;
 	}
 	errno = 0;
+	if (!known)
+		return -1;
 	*uid = (uid_t)n;
 	*gid = (gid_t)n;
-	return known ? 0 : -1;
+	return 0;
 }
 
 int
 user_become(const char *user, uid_t uid, gid_t gid)
 {
 #ifndef NO_INITGROUPS
-	char name[300];		/* some systems do not declare it const */
+	char name[300];		/* a copy: initgroups of some systems takes no
+				 * const */
 
 	if (user == NULL ? groups_leave(gid) < 0 : text_fmt(name,
 	    sizeof(name), "%s", user) < 0 || initgroups(name, gid) < 0)
@@ -195,7 +198,7 @@ user_become(const char *user, uid_t uid, gid_t gid)
 #endif
 	if (setgid(gid) < 0 || setuid(uid) < 0)
 		return -1;
-	errno = EPERM;
+	errno = EPERM;		/* if root can come back */
 	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
@@ -219,7 +222,7 @@ signal_catch(int sig, void (*handler)(int))
 		signal_set(sig, handler);
 }
 
-#define FD_MOST	65536L	/* no descriptor is higher */
+#define FD_MOST	65536L	/* the most that the option agentfiles takes */
 
 void
 fd_close_from(int fd)

@@ -1,5 +1,6 @@
 /*
- * agent.h - system calls for agents and submit: see agent.c.
+ * agent.h - system calls and small helpers for all programs but the daemon: see
+ * agent.c.
  */
 #ifndef AGENT_H
 #define AGENT_H
@@ -18,21 +19,21 @@ void	lock_print(char field[7], long pid);
  * Closing any descriptor of the file ends the lock.  0, or -1 with errno:
  * another process has the lock, or there are no locks. */
 int	lock_set(int fd);
-/* Locks byte CONTROL_MAX itself, the guard that an agent has while it locks
- * recipients, without waiting; with on 0 unlocks that byte.  0, or -1 with
- * errno. */
+/* Locks, without waiting, byte CONTROL_MAX itself: the guard that an agent has
+ * while it locks recipients.  With on 0, unlocks that byte.  0, or -1 with
+ * errno; EACCES and EAGAIN mean that another process has the guard. */
 int	lock_guard(int fd, int on);
 
 /* Makes room for one element behind the first n of the array *v, which has
  * memory for *room elements: 0, or -1 without memory. */
 int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 
-/* Waits at most that many seconds until fd can be read, or with writing until
- * it can be written; with fd -1 only waits.  Returns 1, 0 at the end of the
- * time, or -1 with errno. */
+/* Waits at most that many seconds, and at most an hour, until fd can be read,
+ * or with writing until it can be written; with fd -1 only waits.  Returns 1, 0
+ * at the end of the time, or -1 with errno. */
 int	fd_wait(int fd, int writing, double seconds);
-/* Makes n pipes with descriptors above 2, which an exec closes: 0, or -1 with
- * errno. */
+/* Makes n pipes, which an exec closes: 0, or -1 with errno; EMFILE also means
+ * that a descriptor would be below 3 or too large for select. */
 int	pipes_make(int *fd, int n);
 /* Closes the open descriptors of n pipes and keeps errno.  Returns -1. */
 int	pipes_close(const int *fd, int n);
@@ -43,8 +44,9 @@ int	fd_open_null(void);
 int	child_wait(pid_t, double until);
 /* Reads a number of bytes up to most, such as 500, 64k, 1M or 2G: 0 or -1. */
 int	size_parse(const char *, unsigned long most, unsigned long *);
-/* Sets the ids of a user, given by name or number: 0 or -1.  errno 0 means that
- * there is no such user; another errno, that users cannot be looked up now. */
+/* Sets the ids of a user, given by name or number: 0, or -1 and no ids are set.
+ * A number that no user has is taken as uid and gid.  errno 0 means that there
+ * is no such user; another errno, that users cannot be looked up now. */
 int	user_find_ids(const char *name, uid_t *, gid_t *);
 /* As root, becomes this user for good, with the groups of the user, or with gid
  * alone if name is NULL: 0, or -1 with errno. */

@@ -12,9 +12,13 @@
  *	|tag: ' ' pending, '~' locked by pid, '+' delivered, '-' failed
  *	letter
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
- *	d 139:310:161::1795220140 <tab> who ^A action ^A ... <tab> text
+ *	d 139:310:161::1795220140 <tab> NOTARY <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' never in a DSN
+ *	 tag: '+' sent in a DSN; ' ' not yet, as is '-' of older schedulers
+ *
+ * The notary is what a DSN says about a recipient, in five fields:
+ *
+ *	who ^A action ^A status ^A diagnostic ^A remote host
  *
  * The file is input from another program.  It is read through one fixed buffer,
  * and every line is bounded.  A file that cannot be used gets a reason in words
@@ -23,20 +27,22 @@
  * file alike: the scheduler sets a bad one aside, an agent takes no recipient
  * of it, mailq counts it as not readable.  Header blocks ("m", "M") are passed
  * over up to their first empty line, since lines in them may look like fields.
- * So is the line "rcvdfrom", with which ZMailer's smtpserver begins a file of a
- * T line; it is no recipient.
+ * A T line names a host whose mail is to be tried now (ETRN).  The line
+ * "rcvdfrom", with which ZMailer's smtpserver begins a file with a T line, is
+ * passed over, too; it is no recipient.  scheduler-protocol(7) lists the
+ * letters.
  *
  * A last line without a newline means that the file was cut.  A diagnostic and
  * a command are the exceptions, as a crash may interrupt their write; the next
  * line then begins with the missing newline.
  *
- * The lock of a process that is gone is removed.  If the process lives, another
- * process may have got its number.  A lock is believed while the number is that
- * of a process with an fcntl lock on the file, as our agents have.  Any other
- * is believed for LOCK_BELIEVED seconds after it was first seen: ZMailer's
- * agents take no fcntl lock, and some file systems have none.  The fcntl lock
- * is on a byte whose place is computed from the number of the process, and ends
- * with the process; agent.c sets it.
+ * The lock of a process that is gone is removed.  If there is a process with
+ * the number, it may be another one.  A lock is believed while the number is
+ * that of a process with an fcntl lock on the file, as our agents have.  Any
+ * other is believed for LOCK_BELIEVED seconds after it was first seen, as
+ * ZMailer's agents take no fcntl lock, and some file systems have none.  The
+ * fcntl lock is on a byte whose place is computed from the number of the
+ * process, and ends with the process; agent.c sets it.
  *
  * The tag of a lock is followed by the number of the process in six bytes,
  * right aligned.  A number of more digits is written as 'a' and five digits of
@@ -45,15 +51,15 @@
  *
  * The delay field of a recipient is the number of warnings that its sender got
  * or did not want: decimal digits, or blanks for 0.  For the next warning the
- * scheduler writes one line about all recipients at a host.  The line has the
- * reason of the first recipient; before each other reason is the offset of the
- * first recipient that has it:
+ * scheduler writes one line about all recipients at a host.  Its text begins
+ * with the reason of the first recipient.  Where the next recipient has another
+ * reason, a ^A, the offset of that recipient and the new reason follow:
  *
  *	d 40:120:-1::0 <tab> ^A delayed ^A ^A 1 all ^A 1795220140 <tab>
  *		451 greylisted ^A 99 452 mailbox full
  *
- * The fourth field has the number of warnings that are due by now, "all" if a
- * clause has delayreport, and after a ^A the time at which the recipients
+ * The fourth field has the number of warnings that are due by now, and "all" if
+ * a clause has delayreport.  The fifth has the time at which the recipients
  * expire.  origin.c reads such lines for the programs that write or show DSNs.
  *
  * A command of an operator that cannot be done at once is a line, too, which
@@ -140,6 +146,8 @@ ctl_parse_notify(const char *s, char *orcpt, size_t size)
 
 /* ---- locks ----------------------------------------------------------- */
 
+/* Returns 1 for the lock of a long process number: 'a' and five digits of base
+ * 36, with the delay field behind them. */
 static int
 is_base36(const char *p)
 {
@@ -148,26 +156,22 @@ is_base36(const char *p)
 	    (p[6] == ' ' || isdigit((unsigned char)p[6]));
 }
 
-/* Returns 1 if the text behind the tag of a line begins with the six bytes for
- * a process number. */
+/* Returns 1 if a number or the blanks before one begin at p. */
 static int
-is_pid_field(int tag, const char *field)
+is_padded_number(const char *p)
 {
-	return *field == ' ' || isdigit((unsigned char)*field) ||
-	    (tag == '~' && is_base36(field));
+	return *p == ' ' || isdigit((unsigned char)*p);
 }
 
 /* Returns the process number in the six bytes of a lock, or 0. */
 static long
 pid_of(const char *p)
 {
-	char n[6];
+	int long_form = is_base36(p);
+	char n[7];
 
-	if (is_base36(p)) {
-		text_fmt(n, sizeof(n), "%.5s", p + 1);
-		return strtol(n, NULL, 36);
-	}
-	return num_of(p + strspn(p, " "), NULL);
+	text_fmt(n, sizeof(n), "%.6s", p);
+	return strtol(n + long_form, NULL, long_form ? 36 : 10);
 }
 
 /* ---- words of a line ------------------------------------------------- */
@@ -248,7 +252,10 @@ cut_to_first_host(char *host)
 static int
 has_lock_field(const struct ctl *c)
 {
-	return c->l.len >= 8 && is_pid_field(c->l.line[1], c->l.line + 2);
+	const char *p = c->l.line + 2;
+
+	return c->l.len >= 8 && (is_padded_number(p) ||
+	    (c->l.line[1] == '~' && is_base36(p)));
 }
 
 /* Returns the number in the four bytes of a delay field. */
@@ -273,12 +280,12 @@ parse_rcpt_fields(struct ctl *c)
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return NULL;
-	c->with_pid = has_lock_field(c);
-	if (c->with_pid)
+	c->has_lock_field = has_lock_field(c);
+	if (c->has_lock_field)
 		p += 6;
 	c->delay_at = 0;
 	c->delays = ULONG_MAX;
-	if (is_pid_field(' ', p)) {
+	if (is_padded_number(p)) {
 		if (strlen(p) < 4)
 			return NULL;
 		c->delay_at = c->l.off + (p - c->l.line);
@@ -317,13 +324,13 @@ ctl_read_address(struct ctl *c)
 
 	if (c->l.line[0] == 's') {
 		skip_word(&p);
-		c->report = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
+		c->is_dsn = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
 		skip_word(&p);
 	}
 	c->user[0] = '\0';
 	c->long_sender = 0;
 	n = word_end(p) - p;
-	if (!c->report && !(n == 2 && strncmp(p, "<>", 2) == 0))
+	if (!c->is_dsn && !(n == 2 && strncmp(p, "<>", 2) == 0))
 		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
 		    p) < 0;
 	return c->user;
@@ -386,6 +393,7 @@ match_n_line(struct ctl *c)
 	if (c->n_lines == 0)
 		return 0;
 	found = letter == 'N' && c->l.len > 2;
+	/* these letters begin the next part: the recipient has no N line */
 	if (found || (letter != '\0' && strchr("rXsemMd", letter) != NULL))
 		c->n_lines = 0;
 	else
@@ -404,7 +412,8 @@ seek_n_line(struct ctl *c)
 }
 
 /* Moves to the recipient line that begins at off: 1, or 0 if no recipient line
- * begins there; a line of a header block may begin with "r:". */
+ * begins there.  A line of a header block may begin with "r:", so the tag is
+ * looked at, too. */
 static int
 seek_rcpt(struct ctl *c, unsigned long off)
 {
@@ -435,7 +444,7 @@ static int
 count_done(struct ctl *c, int tag)
 {
 	c->nfailed += tag == '-';
-	c->ndone += tag == '+';
+	c->ndelivered += tag == '+';
 	return tag == '+' || tag == '-';
 }
 
@@ -496,11 +505,11 @@ scan_line(struct ctl *c)
 	case '#':
 		scan_cancel(c);
 		break;
-	case '@':
+	case '@':	/* bits: 1 lock field, 2 delay field, 4 M blocks */
 		if (strtoul(value, NULL, 0) & ~7UL)
-			c->why = "its format (@) is not known here";
+			c->why = "its @ line has an unknown format";
 		else if (c->nrcpt > 0)
-			c->why = "its format (@) comes behind a recipient";
+			c->why = "its @ line comes after a recipient";
 		break;
 	case 'i':	/* the file must not name another message */
 		if (strcmp(value, name_base(c->name)) != 0)
@@ -639,8 +648,9 @@ remove_lock(struct ctl *c)
 		c->pid = pid;
 		return '~';
 	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another process",
-	    ctl_log_name(c->name), c->l.off, pid);
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone, or this number is "
+	    "another process now", ctl_log_name(c->name),
+	    c->l.off, pid);
 	tag = clear_lock(c);
 	count_done(c, tag);
 	return tag;
@@ -863,7 +873,8 @@ ctl_read_tag(const char *name, unsigned long off, long *pid)
 	*pid = pid_of(line + 2);
 	if (!is_alive(*pid)) {
 		tag = clear_lock(&kept);
-		line_start(&kept.l, kept.l.fd, off);	/* without the lock */
+		/* the buffer still has the lock */
+		line_start(&kept.l, kept.l.fd, off);
 	}
 	return tag;
 }
@@ -903,8 +914,9 @@ ctl_sync(const char *name)
 /* ---- diagnostics ----------------------------------------------------- */
 
 /* Returns the offset of the text of the header block of the recipient at off,
- * or -1; reads on from the current line.  A block belongs to all recipients
- * before it, so its offset is kept: a run over many recipients of one file, in
+ * or -1.  Reads on until the current line begins a header block, or the known
+ * block is that of the current line.  A block belongs to all recipients before
+ * it, so its offset is kept: a run over many recipients of one file, in
  * either direction, reads the file once. */
 static long
 header_offset(unsigned long off)
@@ -925,23 +937,24 @@ header_offset(unsigned long off)
 	return block.hdr == NO_HDR ? -1 : (long)block.hdr;
 }
 
-/* Adds a text with carriage returns, or blanks, for its newlines. */
+/* Adds a text as one line: with the byte to, a blank or a carriage return, for
+ * each newline and carriage return. */
 static void
-add_folded(struct text *t, const char *s, int newline)
+add_one_line(struct text *t, const char *s, int to)
 {
 	for (; *s != '\0'; s++)
-		text_add(t, "%c", *s == '\n' || (*s == '\r' &&
-		    newline == ' ') ? newline : *s);
+		text_add(t, "%c", *s == '\n' || *s == '\r' ? to : *s);
 }
 
-/* Adds the notary of a diagnostic for which the agent sent none. */
+/* Adds the notary of a diagnostic for which the agent sent none.  The code of
+ * the reply has the first digit of the status, such as 550 for 5.1.1. */
 static void
 add_notary(struct text *t, const char *user, const char *status,
     const char *message)
 {
 	text_add(t, "%s\1%s\1%s\1x-local; %c50 (", user,
 	    *status == '2' ? "delivered" : "failed", status, *status);
-	add_folded(t, *message != '\0' ? message : status, ' ');
+	add_one_line(t, *message != '\0' ? message : status, ' ');
 	text_add(t, ")\1");
 }
 
@@ -1016,9 +1029,9 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
 			    message);
-		add_folded(&t, notary, '\r');
+		add_one_line(&t, notary, '\r');
 		text_add(&t, "\t");
-		add_folded(&t, message, '\r');
+		add_one_line(&t, message, '\r');
 	}
 	return append_line(name, &t, off);
 }

@@ -47,17 +47,19 @@ struct ctl {
 	const char *why;	/* why the file cannot be used, or NULL */
 	int	later;		/* seconds until a new try makes sense, or 0 */
 	long	pid;		/* process whose lock is the reason, or 0 */
-	double	since;		/* mono; when the lock of a process was first
-				 * seen; the caller may set it after ctl_open */
+	double	since;		/* mono; when the locks were first seen: now in
+				 * ctl_open; a caller that saw them before sets
+				 * the earlier time */
 	int	in_block;	/* the current line is within an m or M block */
 	int	capitals;	/* host keeps its case; to be set after
 				 * ctl_start */
 	int	seen_i, seen_s;	/* an i (s) line was read */
-	unsigned long body;	/* value of the o line, bytes */
+	unsigned long body;	/* offset of the body in the message file (o
+				 * line) */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* recipients of nrcpt with the tag '-' */
-	unsigned long ndone;	/* recipients of nrcpt with the tag '+' */
-	unsigned long ndiag;	/* diagnostic lines so far that are in no DSN */
+	unsigned long ndelivered; /* recipients of nrcpt with the tag '+' */
+	unsigned long ndiag;	/* diagnostic lines so far with the tag ' ' */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
@@ -66,10 +68,11 @@ struct ctl {
 				 * of the last recipient */
 	int	folded;		/* the last line was a Message-ID field without
 				 * a value */
-	int	report;		/* the sender has the channel error: a DSN */
+	int	is_dsn;		/* the sender has the channel error, so the
+				 * message is a DSN */
 	/* words of the current line, which is a pending recipient, a T line or
 	 * a command; after ctl_read_address, a sender */
-	int	with_pid;	/* the line has room for a lock */
+	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* what a '#' line asks for */
 	int	long_sender;	/* the address is longer than user and is cut */
@@ -77,14 +80,15 @@ struct ctl {
 	unsigned long delays;	/* number in the delay field: warnings that the
 				 * sender got or did not want; ULONG_MAX: no
 				 * such field */
-	/* ctl_read_rcpt sets these, too; the current line is then behind that
-	 * of the recipient */
+	/* ctl_read_rcpt sets these four and orcpt, too; the current line is
+	 * then behind that of the recipient */
 	int	tag;		/* ' ' '~' '+' '-' */
 	long	drpt;		/* offset of the N line, -1: none */
 	unsigned notify;	/* NOTIFY_..., see ctl_parse_notify */
 	char	privilege[24];
-	char	channel[WORD_MAX_];
-	char	host[WORD_MAX_];	/* lower case; also of a T line */
+	/* ctl_start does not clear the members from here on */
+	char	channel[WORD_MAX_];	/* of the current line */
+	char	host[WORD_MAX_];	/* lower case unless capitals is set */
 	char	user[WORD_MAX_];	/* address; of an empty sender "" */
 	char	from[WORD_MAX_];	/* address of the last s line before the
 				 * first recipient; "<>": empty; "": none */
@@ -114,7 +118,8 @@ void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_read_line */
  * line: 0, or -1 if there is no recipient.  The tag may be an old one, as a
  * line that is in the buffer is not read again. */
 int	ctl_read_rcpt(struct ctl *, unsigned long off);
-/* Copies the address of the current s or e line to user, and returns user. */
+/* Copies the address of the current s or e line to user, and returns user: ""
+ * if the sender is empty or has the channel error. */
 const char *ctl_read_address(struct ctl *);
 /* Reads on to the next pending recipient, T line or '#' line; returns the same
  * as ctl_check_line.  Removes the locks of processes that are gone. */
@@ -129,8 +134,9 @@ unsigned ctl_mailbox_hash(const struct ctl *);
 /* ---- one line of a file ------------------------------------------------ */
 
 /* Copies the value of the last line with one of these letters before the first
- * recipient; of an s or e line, its address: 0, or -1 if there is none.  The
- * letters "se" give the address that gets DSNs, "" if nobody gets them. */
+ * recipient.  The value of an s or e line is its address.  0, or -1 if there is
+ * no such line or the file cannot be opened.  The letters "se" give the address
+ * that gets DSNs, "" if nobody gets them. */
 int	ctl_read_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If
@@ -143,10 +149,10 @@ const struct ctl *ctl_find_rcpt(const char *name, unsigned long off);
 /* Sets the tag and removes the lock: 0 or -1.  Returns 0 for '+' also if the
  * file was cut before this line. */
 int	ctl_set_tag(const char *name, unsigned long off, int tag);
-/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...": 0 or -1.  An empty
- * notary gets its fields from the recipient's address and the status, such as
- * "4.4.7 (text)".  when is the time of the last attempt, seconds since 1970, 0
- * if unknown. */
+/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...": 0 or -1.  If notary
+ * is empty, its fields are made from the recipient's address, the message and
+ * the status, such as "4.4.7 (text)"; else status is not used.  when is the
+ * time of the last attempt, seconds since 1970, 0 if unknown. */
 int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
 /* Appends a '#' line: 0 or -1. */

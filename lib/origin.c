@@ -226,7 +226,7 @@ static void
 reset_origin(struct origin *g)
 {
 	memset(g, 0, offsetof(struct origin, w));
-	g->w.report = 0;
+	g->w.is_dsn = 0;
 }
 
 void

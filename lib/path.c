@@ -5,14 +5,17 @@
  *		/var/spool/postoffice/queue/123-45
  *
  * The texts lie in a ring, so that the caller needs no memory for a path that
- * it uses at once.  Who keeps a path, or calls others with it, copies it.
+ * it uses at once.  A caller that keeps a path, or passes it on, copies it.
+ *
+ * A path of more than SIZE bytes would be cut, and a cut path may name another
+ * file.  So the path is then "", which is the name of no file.
  */
 #include "path.h"
 #include "office.h"
 #include <dirent.h>
 
 #define RING	16
-#define SIZE	(2 * PATH_MAX_)	/* bytes: more than a system takes */
+#define SIZE	(2 * PATH_MAX_)	/* bytes of a path, with NUL */
 
 const char *
 path_in(const char *po, const char *name, ...)
@@ -28,7 +31,7 @@ path_in(const char *po, const char *name, ...)
 	va_start(ap, name);
 	text_vadd(&t, name, ap);
 	va_end(ap);
-	return t.s;
+	return t.cut ? "" : t.s;
 }
 
 int

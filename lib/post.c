@@ -39,7 +39,7 @@
 #define TRIES	1000	/* names tried before giving up */
 
 /* A substitute for /dev/urandom: data that change with each call and that other
- * users can hardly know.  A wrong guess costs them work and us one more try. */
+ * users can hardly know.  A right guess costs us one more try only. */
 static void
 stir(unsigned long v[2])
 {
@@ -131,7 +131,7 @@ int
 post_open(struct post *p, const char *po, const char *tag)
 {
 	struct stat st;
-	int fd, err, all = 0;
+	int fd, err, in_public = 0;
 
 	if (text_fmt(p->po, sizeof(p->po), "%s", po) < 0) {
 		errno = ENAMETOOLONG;
@@ -140,7 +140,7 @@ post_open(struct post *p, const char *po, const char *tag)
 	fd = post_make(p->path, sizeof(p->path), path_in(po, "private"),
 	    tag);
 	if (fd < 0 && (errno == EACCES || errno == EPERM || errno == ENOENT)) {
-		all = 1;
+		in_public = 1;
 		fd = post_make(p->path, sizeof(p->path), path_in(po, "public"),
 		    tag);
 	}
@@ -149,7 +149,7 @@ post_open(struct post *p, const char *po, const char *tag)
 	p->f = NULL;
 	p->bulk = 0;
 	if (fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
-	    (all && open_to_owner(p, fd, &st) < 0) ||
+	    (in_public && open_to_owner(p, fd, &st) < 0) ||
 	    (p->f = fdopen(fd, "w+")) == NULL) {
 		err = errno;
 		close(fd);
@@ -228,10 +228,13 @@ sync_router(const struct post *p)
 int
 post_send(struct post *p)
 {
+	int renamed;
+
 	if (post_sync(p) < 0)
 		return -1;
-	if (((!p->bulk || rename_into(p, OFFICE_BULK) < 0) &&
-	    rename_into(p, "router") < 0) || sync_router(p) < 0) {
+	renamed = (p->bulk && rename_into(p, OFFICE_BULK) == 0) ||
+	    rename_into(p, "router") == 0;
+	if (!renamed || sync_router(p) < 0) {
 		post_remove(p);
 		return -1;
 	}

@@ -63,11 +63,11 @@ o 0
 s smtp - s@a.org 0
 r           ho/ld age:999d u 0
 $end"
-bad 'its format (@) is not known here' "i NAME
+bad 'its @ line has an unknown format' "i NAME
 @ 8
 $good
 $end"
-bad 'its format (@) comes behind a recipient' "i NAME
+bad 'its @ line comes after a recipient' "i NAME
 $good
 @ 7
 $end"
@@ -86,12 +86,16 @@ printf '%s\n' "i 100-1
 $good
 $end" | put_raw "$po" 100-1
 like 'an agent takes a good file' "$(ask hold 100-1)" 'retryat'
+sed 's/^r  *hold/r~9999991000hold/; s/^i .*/i 99-1/' "$po/transport/100-1" |
+    put_raw "$po" 99-1
 ok 'a scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'load msg=100-1' 20
 while read -r name reason; do
 	ok "the scheduler sets $name aside: $reason" \
 	    wait_log "$name.*$(printf '%s\n' "$reason" | sed 's/[()@]/./g')"
 done <"$tmp/reasons"
+ok 'a process number of six digits ends before a delay field of four' \
+    wait_log 'lock[a-z]* msg=99-1 .*pid=999999 '
 sched_stop
 
 # ---- who sent it -------------------------------------------------------------
@@ -169,4 +173,23 @@ is 'an N line behind an X line does not count' \
     "$(wishes 'X           1 x h v 0' 'N NOTIFY=NEVER')" DSN
 is 'an N line behind the next sender does not count' \
     "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" DSN
+
+# ---- a post office whose paths have more than 2047 bytes ----------------------
+
+long=$(
+	cd -P "$tmp" || exit
+	while have=$(pwd) && n=$((2046 - ${#have})) && [ $n -gt 0 ]; do
+		[ $n -le 201 ] || n=180
+		d=$(printf "%0${n}d" 0)
+		mkdir "$d" && cd -P "$d" || exit
+	done 2>/dev/null
+	mkdir transport queue postman router && : >9-1 && pwd
+)
+if [ ${#long} = 2047 ]; then
+	unlike 'no file of another directory counts if a path is too long' \
+	    "$(POSTOFFICE=$long "$top/mailq" -c 2>&1)" '^set-aside [1-9]'
+else
+	skip 'no file of another directory counts if a path is too long' \
+	    'this system has no such path'
+fi
 finish

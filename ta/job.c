@@ -73,7 +73,7 @@ static int
 write_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
 {
 	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0 ? -1 :
-	    fd_write(job->ctl, tag, r->with_pid ? 7 : 1);
+	    fd_write(job->ctl, tag, r->has_lock_field ? 7 : 1);
 }
 
 void
@@ -116,7 +116,7 @@ lock_rcpt(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 	char tag;
 
 	r->unreported = !r->cancelled && read_tag(job, r, &tag, 1) == 0 &&
-	    tag == ' ' && (!r->with_pid || write_tag(job, r, mine) == 0);
+	    tag == ' ' && (!r->has_lock_field || write_tag(job, r, mine) == 0);
 }
 
 /* Returns 1 if the recipient still has our lock. */
@@ -126,7 +126,7 @@ is_locked(const struct lib_job *job, const struct lib_rcpt *r,
 {
 	char found[7];
 
-	return r->unreported && (!r->with_pid ||
+	return r->unreported && (!r->has_lock_field ||
 	    (read_tag(job, r, found, 7) == 0 && memcmp(found, mine, 7) == 0));
 }
 
@@ -240,7 +240,7 @@ scan_rcpt(struct scan *sc)
 	r->host = strcpy((char *)(r + 1), c->host);
 	r->user = strcpy((char *)(r + 1) + strlen(c->host) + 1, c->user);
 	r->off = c->l.off;
-	r->with_pid = c->with_pid;
+	r->has_lock_field = c->has_lock_field;
 	r->priv = read_priv(c->rest);
 	r->hdr = r->drpt = -1;
 	*sc->end = sc->last = r;

@@ -25,7 +25,7 @@ struct lib_rcpt {
 				 * recipient by this number */
 	long	hdr;		/* offset of the header's text, -1: none */
 	long	drpt;		/* offset of the N line, -1: none */
-	int	with_pid;	/* the line has room for a lock */
+	int	has_lock_field;	/* the line has room for a lock */
 	int	cancelled;	/* an operator has deleted or bounced the
 				 * recipient */
 	int	unreported;	/* we have the lock, and there is no verdict */
