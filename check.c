@@ -170,9 +170,9 @@ check_command(struct config *config, const struct clause *cl)
 		warn_clause(cl, "command: %s; its mail would wait", why);
 		return;
 	}
-	if (c.plain[0] != '\0')
+	if (c.unreplaced[0] != '\0')
 		warn_clause(cl, "command: $%s is not replaced; $channel and "
-		    "$host are, and names in braces", c.plain);
+		    "$host are, and names in braces", c.unreplaced);
 	if (c.argv[0][0] != '/')
 		dir = opt.mailbin;
 	errno = ENAMETOOLONG;	/* if text_fmt fails, which sets no errno */

@@ -9,15 +9,15 @@
  * Blanks end a word.  Quotes and backslashes have the meaning that they have
  * in a shell, but no shell is run.  Leading words NAME=value are the
  * environment of the program.  $channel and $host, with braces or without, are
- * replaced by the parts of the address, and ${NAME} by a location, but not in
- * single quotes.
+ * replaced by the parts of the address, and ${NAME} by the value of that name,
+ * but not in single quotes.
  *
- * A value never ends a word, so any host name is part of one argument.  A value
- * cannot choose the program, and must not make an argument look like an option:
- * such a command is not run, and its mail waits.
+ * A value never ends a word, so any host name is part of one argument.  The
+ * channel and host cannot choose the program, and must not make an argument
+ * look like an option: such a command is not run, and its mail waits.
  *
- * If $host is a word of the command, the agent serves only that host and gets
- * jobs without the host's name; see enum cmd_bound.
+ * If $host, without braces, is a word of the command, the agent serves only
+ * that host and gets jobs without the host's name; see enum cmd_bound.
  *
  * An agent has its own process group, and its own user if we are root.  Of our
  * descriptors it has only its end of a socket or of two pipes.
@@ -73,8 +73,8 @@ add_value(struct splitting *p)
 	host = strcmp(name, "host") == 0;
 	channel = strcmp(name, "channel") == 0;
 	if (!braces && !host && !channel) {
-		if (p->c->plain[0] == '\0' && strspn(name, DIGITS) == 0)
-			strcpy(p->c->plain, name);
+		if (p->c->unreplaced[0] == '\0' && strspn(name, DIGITS) == 0)
+			strcpy(p->c->unreplaced, name);
 		text_put(&p->out, "$", 1);
 		return;
 	}
@@ -165,7 +165,7 @@ cmd_split(const char *s, const char *channel, const char *host,
 	p.var = var;
 	p.c = c;
 	c->bound = CMD_FREE;
-	c->plain[0] = '\0';
+	c->unreplaced[0] = '\0';
 	text_init(&p.out, c->mem, CMD_BYTES);
 	c->nenv = c->nargv = 0;
 	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {

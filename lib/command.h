@@ -26,7 +26,8 @@ struct command {
 	char	*argv[CMD_WORDS + 1];	/* nargv and a NULL */
 	int	nenv, nargv;
 	enum cmd_bound bound;
-	char	plain[64];	/* the first $name that is not replaced */
+	char	unreplaced[64];	/* the first $name that is neither $host nor
+				 * $channel, for a warning; "": none */
 	size_t	used;		/* bytes of mem */
 	char	mem[CMD_BYTES + CMD_ADDED * 1024];
 	/* for cmd_start: the agent's user and group, if we are root; the number
@@ -34,7 +35,7 @@ struct command {
 	long	uid, gid, nice, files;
 };
 
-/* Splits the command for the address channel/host and puts its parts in; var
+/* Splits the command, with the parts of the address channel/host put in; var
  * returns the value of ${NAME}, NULL if unknown.  With var NULL the command is
  * only checked, and any NAME is accepted.  Returns NULL, or the reason why the
  * command cannot be run. */

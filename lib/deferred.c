@@ -11,7 +11,7 @@
  * the reason of the last try.  Its modification time is the time of that try.
  *
  * Without the second file the message is tried at once.  So mailq releases a
- * message by removing that file, and a crash between the two delays nothing.
+ * message by removing that file.
  * A clock that was set back delays nothing either.
  */
 #include "deferred.h"
@@ -40,7 +40,7 @@ deferred_num_of(const char *entry, char *num, unsigned long size)
 	    deferred_is_name(num) ? num : NULL;
 }
 
-/* Returns the path of the second file, which cannot exist if num is no number.
+/* Returns the path of NUM.why, which cannot exist if num is no number.
  */
 static const char *
 why_path_of(const char *office, const char *num)
@@ -79,7 +79,7 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 	d->tries = num_of(line, &p);
 	if (d->tries == 0 || *p != ' ')
 		return -1;
-	d->table = num_of(p + 1, &p);
+	d->mark = num_of(p + 1, &p);
 	if (*p != ' ')
 		return -1;
 	text_fmt(d->reason, sizeof(d->reason), "%s", p + 1);
@@ -104,7 +104,7 @@ deferred_write(const char *office, const char *num, const struct deferred *d)
 		return -1;
 	text_init(&t, line, sizeof(line) - 1);
 	t.clean = 1;
-	text_add(&t, "%lu %lu %s", d->tries, d->table, d->reason);
+	text_add(&t, "%lu %lu %s", d->tries, d->mark, d->reason);
 	line[t.len++] = '\n';
 	bad = fd_write(fd, line, t.len) < 0;
 	if (close(fd) == 0 && !bad)

@@ -9,8 +9,8 @@
 
 struct deferred {
 	unsigned long tries;	/* failed tries, at least one */
-	unsigned long table;	/* number of the table of routes at the last
-				 * try; see deferred.c */
+	unsigned long mark;	/* changes when the table of routes changes; the
+				 * message is then due at once */
 	long	last, next;	/* times of the last and the next try, seconds
 				 * since 1970 */
 	char	reason[DEFERRED_WHY];	/* why the last try failed */
@@ -32,9 +32,9 @@ int	deferred_remove(const char *office, const char *num);
  * name has another form. */
 const char *deferred_num_of(const char *entry, char *num, unsigned long size);
 
-/* Returns 1 if the message file office/queue/name has no control file in any
- * hash directory, nor an unfinished one, whose name begins with a dot or
- * SUBMIT_MARK. */
+/* Returns 1 if the message file office/queue/name has no control file at
+ * transport/name nor in the hash directories of this name, nor an unfinished
+ * one, whose name begins with a dot or SUBMIT_MARK. */
 int	office_is_orphan(const char *office, const char *name);
 
 #endif

@@ -80,7 +80,8 @@ int	office_read_routers(struct office_routers *);
 const char *mailname(const char *dir);
 /* Returns the name from the environment or from that file, or NULL. */
 const char *mailname_given(const char *dir);
-int	mailname_is_empty(const char *dir);	/* the file mailname is empty */
+/* Returns 1 if the file mailname is needed, and its first line has no word. */
+int	mailname_is_empty(const char *dir);
 int	mailname_is_valid(const char *);	/* a host can have this name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the

@@ -210,12 +210,12 @@ note_end(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
-	if (g->head != ULONG_MAX)
+	if (g->mline != ULONG_MAX)
 		return 1;	/* the header was read before */
 	if (g->w.l.line[0] != 'm')
 		return 0;
-	g->head = g->w.l.off;
-	g->hdr = (long)(g->head + g->w.l.len + 1);
+	g->mline = g->w.l.off;
+	g->hdr = (long)(g->mline + g->w.l.len + 1);
 	g->twice = read_double_field(&g->w);
 	return 1;
 }
@@ -243,8 +243,8 @@ read_origin(struct origin *g, unsigned long off)
 {
 	int letter, seen = 0;
 
-	if (off >= g->head) {
-		g->head = ULONG_MAX;
+	if (off >= g->mline) {
+		g->mline = ULONG_MAX;
 		g->hdr = -1;
 		g->twice = 0;
 	}

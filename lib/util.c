@@ -18,16 +18,15 @@
  * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
  * Lines collect in a buffer until log_flush writes them.  A loop calls it
  * before it sleeps: a busy pass costs one write, and an idle daemon holds
- * nothing back.  Errors are written at once.  Until a file is open, lines go to
- * standard error, and are kept for the file.  A second descriptor may get each
- * line, too, as far as it takes lines without waiting.
+ * nothing back.  Errors and warnings are written at once.  Until a file is
+ * open, lines go to standard error, and are kept for the file.  A second
+ * descriptor may get each line, too, as far as it takes lines without waiting.
  *
- * Only clock_read reads the two clocks.  mono never jumps.  Without
+ * Only clock_read sets the two clocks.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
- * around at 32 bits.  Some systems let it run while the machine sleeps or the
- * process is stopped.  No loop here sleeps longer than an hour, so a longer
- * difference counts as one hour, and mail does not age while the machine
- * sleeps.
+ * around at 32 bits.  On some systems mono runs on while the machine sleeps or
+ * the process is stopped.  No loop here sleeps longer than an hour, so a longer
+ * difference counts as one hour, and mail ages an hour at most meanwhile.
  *
  * A file is read line by line through one buffer of fixed size; each line is
  * returned in place.  A line longer than the buffer is cut, and overlong says
@@ -346,8 +345,8 @@ int log_copy = -1;
 static struct {
 	int	fd;		/* gets the lines; 2 until log_open */
 	unsigned long lost;	/* lines that log_copy did not take */
-	size_t	held;		/* bytes in buf */
-	size_t	said;		/* of held, bytes that were written to 2 and
+	size_t	used;		/* bytes in buf */
+	size_t	shown;		/* of used, bytes that were written to 2 and
 				 * wait for the file */
 	char	buf[8192];
 } lg = { 2, 0, 0, 0, "" };
@@ -355,11 +354,13 @@ static struct {
 void
 log_flush(void)
 {
-	size_t n = lg.held - lg.said;
+	size_t n = lg.used - lg.shown;
 
 	if (n > 0)		/* there is no way to report an error */
-		fd_write(lg.fd, lg.buf + lg.said, n);
-	lg.held = lg.said = lg.fd == 2 ? lg.held : 0;
+		fd_write(lg.fd, lg.buf + lg.shown, n);
+	if (lg.fd != 2)
+		lg.used = 0;
+	lg.shown = lg.used;
 }
 
 /* Returns the local time as YYYYMMDDhhmmss, and computes it once in a second,
@@ -395,7 +396,7 @@ mask_addresses(struct text *t)
 				from--;
 		while (from > to && strchr(ends, from[-1]) == NULL)
 			from--;
-		if (strncmp(from, "to=", 3) == 0)
+		if (strncmp(from, "to=", 3) == 0)	/* a key of ta/dsn */
 			from += 3;
 		*from = '@';
 		at += strcspn(at, ends);
@@ -430,9 +431,9 @@ log_open(const char *path)
 	log_flush();
 	if (fd_append(&lg.fd, path) < 0)
 		return -1;
-	if (lg.held > 0)
-		copy_line(lg.buf, lg.held);
-	lg.said = 0;
+	if (lg.used > 0)
+		copy_line(lg.buf, lg.used);
+	lg.shown = 0;
 	log_flush();
 	return 0;
 }
@@ -461,12 +462,12 @@ log_line(int level, const char *f, va_list ap)
 		line[--t.len] = '\0';
 	line[t.len++] = '\n';
 	copy_line(line, t.len);
-	if (lg.held + t.len > sizeof(lg.buf)) {
+	if (lg.used + t.len > sizeof(lg.buf)) {
 		log_flush();
-		lg.held = lg.said = 0;
+		lg.used = lg.shown = 0;
 	}
-	memcpy(lg.buf + lg.held, line, t.len);
-	lg.held += t.len;
+	memcpy(lg.buf + lg.used, line, t.len);
+	lg.used += t.len;
 	if (level <= L_WARN)
 		log_flush();
 }
@@ -546,8 +547,8 @@ clock_read(void)
 	passed = now.mono - was.mono;
 	step = difftime(now.wall, was.wall) - passed;
 	if (passed > AWAKE_MOST + STEP) {
-		log_warn("clock-sleep by=%ld the machine or we slept; this "
-		    "time does not count", clamp(passed));
+		log_warn("clock-sleep by=%ld the machine slept or this process "
+		    "was stopped; only an hour of it counts", clamp(passed));
 		away += passed - AWAKE_MOST;
 		now.mono = was.mono + AWAKE_MOST;
 	}
@@ -696,7 +697,7 @@ fd_own(const char *path, int flags, int mode)
 	struct stat st;
 	int fd = -1, i;
 
-	errno = ENOENT;
+	errno = ENOENT;		/* with O_EXCL, fd_plain does not set it */
 	for (i = 0; i < OWN_TRIES; i++) {
 		if (!(flags & O_EXCL))
 			fd = fd_plain(path, flags & ~O_CREAT, &st);

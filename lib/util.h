@@ -96,16 +96,17 @@ struct text {
 	size_t	len;		/* bytes used, without the final NUL */
 	size_t	size;		/* bytes of the memory at s */
 	int	cut;		/* a part of the text did not fit */
-	int	clean;		/* 1: control and 8-bit bytes are added as
-				 * \ooo; 2: blanks, too */
+	int	clean;		/* 1: in %s and text_put, control and 8-bit
+				 * bytes and backslashes become \ooo; 2: blanks,
+				 * too */
 };
 
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
-/* Conversions: %s %c %d %u %ld %lu %%, each with an optional width, and with a
- * 0 before that for numbers that are not negative; %s also with a precision, as
- * digits or '*'.  %-3d is aligned to the left, %-s adds bytes without escapes.
- */
+/* Conversions: %s %c %d %u %ld %lu %%.  Numbers may have a width, and those
+ * that are not negative a 0 before it; %s may have a precision, as digits or
+ * '*'.  With '-', all may have a width and are aligned to the left, and %s adds
+ * bytes without escapes. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Formats like snprintf, which old systems lack: 0, or -1 if the text is cut.
@@ -153,22 +154,23 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
 /*
  * mono drives every timer and never jumps; wall is for stamps and alignment
- * only.  Both are read once per pass of a loop.  Never subtract one from
- * the other.
+ * only.  A loop reads both once per pass.  Never subtract one from the
+ * other.
  */
 #define SANE_WALL	1767225600L	/* 2026-01-01: an earlier time means a
 					 * clock that is not set */
 
 struct clocks {
-	double	mono;		/* seconds since the first clock_read */
-	double	up;		/* seconds since a moment before that of mono,
-				 * such as boot */
+	double	mono;		/* seconds since the first clock_read; of a
+				 * sleep of the machine, an hour at most */
+	double	up;		/* seconds since a fixed moment, such as boot,
+				 * all of a sleep included */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 
 extern struct clocks now;
 
-#define NOW	((long)now.mono)	/* whole seconds */
+#define NOW	((long)now.mono)	/* mono in whole seconds */
 
 /* Reads both clocks; logs a step of the wall clock. */
 void	clock_read(void);
@@ -181,7 +183,7 @@ void	rnd_seed(unsigned long);
 unsigned long rnd(unsigned long n);	/* 0 to n-1; 0 if n is 0 */
 
 /* Adds a descriptor to a set for select, and raises max, the largest one in the
- * set.  Does nothing for -1. */
+ * set.  Does nothing for -1, nor for one that is too large for select. */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
@@ -201,9 +203,10 @@ const char *fd_own_why(void);
  * old file in place; EAGAIN means that another process replaces it now. */
 int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
- * The file is root's or ours and has one name, or is a terminal; a link is
- * followed.  Sets *to to its descriptor, and closes the earlier *to unless that
- * is this file: 0; or -1 with errno as in fd_own, and *to stays as it was. */
+ * A file must be root's or ours with one name, or a device such as a terminal.
+ * A link must be root's or ours, and is followed wherever it leads.  Sets *to
+ * to the descriptor, and closes the earlier *to unless that is 0 to 2 or this
+ * file: 0; or -1 with errno as in fd_own, and *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
 /* Locks the byte at this offset, or the whole file if the offset is 0, by
@@ -315,7 +318,8 @@ double	heap_wait(const struct heap *);
 
 /* ---- users ----------------------------------------------------------- */
 
-/* Returns 1 if a failure with this errno may pass by itself. */
+/* Returns 1 if a failure with this errno may pass by itself.  EACCES counts, as
+ * some C libraries set it when users cannot be looked up now. */
 int	is_transient(int err);
 /* Leaves all supplementary groups, before setgid(gid): 0, or -1 with errno. */
 #ifdef NO_INITGROUPS

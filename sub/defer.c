@@ -43,7 +43,7 @@ defer_file(const char *po, const char *path, const char *base,
 	if (!there || deferred_read(po, base, &d) < 0)
 		d.tries = 0;
 	d.tries++;
-	d.table = table_id;
+	d.mark = table_id;
 	text_fmt(d.reason, sizeof(d.reason), "%s", why);
 	if (deferred_write(po, base, &d) < 0)
 		return say_cannot("write the reason for", to);
@@ -60,7 +60,7 @@ defer_is_due(const char *po, const char *base, unsigned long table_id)
 	struct deferred d;
 	long wall = (long)time(NULL);
 
-	return deferred_read(po, base, &d) < 0 || table_id != d.table ||
+	return deferred_read(po, base, &d) < 0 || table_id != d.mark ||
 	    wall < d.last || wall >= d.next;
 }
 
