@@ -61,9 +61,9 @@
  * time if its address is held, or if it has no command, for example: its stub
  * is due after an hour.  After a reload of the configuration all stubs that
  * wait are due, as mail may expire sooner, or may go now; vertices that wait
- * keep their times.  PARAMevicted bounds the
- * stubs; beyond it no READY message leaves, and a message that waits leaves
- * nothing but the time at which its directory is read again (spool.c).
+ * keep their times.  PARAMevicted bounds the stubs; beyond it no READY message
+ * leaves, and a message that waits leaves nothing but the time at which its
+ * directory is read again (spool.c).
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -82,9 +82,9 @@
  * keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked): fifty near one that began to wait, else a thousand at most.  A
- * search in vain is not repeated before a second has passed or a destination
- * has died.
+ * checked): fifty near each of the 64 that began to wait last, then a thousand.
+ * A search in vain is not repeated before a second has passed, a destination
+ * has died, or more than 64 vertices have begun to wait.
  */
 #include "scheduler.h"
 
@@ -361,8 +361,8 @@ static struct {
 	unsigned bucket;	/* of the message that was chosen last; the next
 				 * search begins behind this bucket */
 	unsigned long moves;	/* q.nwaits of which q.waiters was searched */
-	long	vain_at;	/* mono; when all was searched for a message
-				 * that waits, in vain */
+	long	vain_at;	/* mono; when CHECKED_MOST messages were checked
+				 * and none of them waited */
 } found;
 
 /* Sets q.largest, once a second at most. */
@@ -508,13 +508,13 @@ forget_message(struct message *m)
 }
 
 /*
- * Chooses one of the next CHOICE messages that can leave, or NULL, after most
- * checks; CHECKED_NEAR are enough once one was found.  If c is
- * NULL, messages that wait can leave, and the one that waits longest is chosen.
- * If not, room is needed for a message of the channel c: READY messages of
- * other channels above their shares can leave, and the one loaded last is
- * chosen.  The next search begins behind the chosen message, so messages that
- * wait equally long take turns.
+ * Chooses one of the next CHOICE messages that can leave, or NULL.  It checks
+ * at most most messages, and at most CHECKED_NEAR more behind the first that
+ * can leave.  If c is NULL, messages that wait can leave, and the one that
+ * waits longest is chosen.  If not, room is needed for a message of the channel
+ * c: READY messages of other channels above their shares can leave, and the one
+ * loaded last is chosen.  The next search begins behind the chosen message, so
+ * messages that wait equally long take turns.
  */
 static struct message *
 choose_leaver(const struct chan *c, unsigned most)
@@ -557,8 +557,9 @@ choose_leaver(const struct chan *c, unsigned most)
 	return best;
 }
 
-/* Forgets a message that waits: 0, or -1 if there is none.  It is searched for
- * near those that began to wait; else among all, once a second if in vain. */
+/* Forgets a message that waits: 0, or -1 if none was found.  The search is near
+ * each message that began to wait; then among CHECKED_MOST, and after a search
+ * in vain not again in the same second. */
 static int
 forget_waiting(void)
 {

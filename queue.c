@@ -708,8 +708,11 @@ q_hold_message(struct message *m, int on)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
-		else if (!on && v->state == V_PINNED && !must_be_pinned(v))
-			th_requeue(v, 0, 0);
+		else if (!on && v->state == V_PINNED) {
+			v->wakeup = 0;	/* of a vertex that stays pinned, too */
+			if (!must_be_pinned(v))
+				th_requeue(v, 0, 0);
+		}
 	q_run_message_timer(m);
 }
 

@@ -38,8 +38,8 @@ struct fb_rate {
 };
 
 struct feedback {
-	long	limit;		/* agents at one time: maxthr, where 0 means 1;
-				 * 0, in conf.local only: any number */
+	long	limit;		/* agents at one time; maxthr=0 is stored as 1;
+				 * conf.local alone has 0, any number */
 	long	init;		/* agents of a new destination, up to limit */
 	long	cohorts;	/* failed cohorts that a destination survives;
 				 * 0: any number */

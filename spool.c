@@ -139,7 +139,8 @@ dir_problem(const char *path, int never, struct stat *st)
 	}
 	if (never != ANY_MODE && access(path, R_OK | W_OK | X_OK) < 0)
 		return errno == EROFS ? strerror(errno) :
-		    "the scheduler may not write; chown it or run as its owner";
+		    "the scheduler may not write there; chown the directory, "
+		    "or run as its owner";
 	return NULL;
 }
 

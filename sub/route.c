@@ -25,8 +25,8 @@
  * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
  * Our own names in UUCP are taken off the beginning of each recipient.
  *
- * A line for our own domain with the host "-" and another channel than these
- * three could mean names or addresses, so it must have a fourth word.
+ * A line for our own domain with the host "-" and a channel other than local,
+ * hold and error could mean names or addresses, so it must have a fourth word.
  *
  * $d in a pattern is our own domain, which a line "domain" may set before.  It
  * is filled in when the line is read; a later "domain" is an error.

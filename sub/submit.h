@@ -72,8 +72,8 @@ int	rights_make_dir(const char *po, const char *dir, int closed);
 /* With NO_SETEUID, root gives a file that he made or renamed to the owner: 0,
  * or -1 with errno. */
 int	rights_give_made(int fd);
-/* Root gives the file to the owner; another user has the files of the owner
- * alone, and nothing is done: 0, or -1 with errno. */
+/* Root gives the file to the owner.  If another user runs us, the file is the
+ * owner's already, and nothing is done: 0, or -1 with errno. */
 int	rights_give_file(int fd);
 
 /* ======================================================================

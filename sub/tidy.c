@@ -20,7 +20,8 @@
  *	90061 86500		tidy time and now.up at the last round
  *	5 1934512 87655		a file of the area 5, met since that tidy time
  *
- * Tidy time is the seconds known to have passed since the first round.
+ * Tidy time is an hour, and the seconds known to have passed since the first
+ * round.
  *
  * now.up counts from the boot.  If it is less than at the last round, the
  * machine was booted between them, and at least now.up seconds have passed.  So

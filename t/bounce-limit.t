@@ -71,6 +71,7 @@ is 'a message with a failure is deleted' \
     "$("$ask" order "$po" delete 233-1)" 'ok 1 job deleted'
 ok 'a message with a failure that is deleted still gets its DSN' \
     wait_log 'complete msg=233-1'
+wait_log 'deferred msg=233-1 .*channel=dsn' 20
 is 'mailq lists the DSN of the message that was deleted, nothing else' \
     "$(list | tr '\n' '@')" \
     '233-1@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@		on a@x.example: no such user@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'

@@ -252,7 +252,7 @@ printf 'i 999-9\no 0\n%s\nm\n\n' "$head" | raw 204-1 'names another file'
 printf 'i ../../../etc/passwd\no 0\n%s\nm\n\n' "$head" |
     raw 205-1 'names another file'
 printf '@ 0x0000000f\ni 206-1\n%s\nm\n\n' "$head" |
-    raw 206-1 'its format .* is not known'
+    raw 206-1 'unknown format'
 printf 'i 207-1\no 99999\n%s\nm\n\n' "$head" | raw 207-1 'body offset'
 printf 'i 208-1\no 0\n%s' "$head" | raw 208-1 'it was cut'
 printf 'i 209-1\no 0\n%s\nm\nSubject: x\n' "$head" | raw 209-1 'it was cut'
