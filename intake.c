@@ -794,7 +794,8 @@ load_open_file(struct ctl *c, struct past *p)
 			set_skipped(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
 		if (add_to_core(m, c, &st, p) == 0) {
-			apply_triggers(c);
+			if (!p->known)	/* those of other mail are done */
+				apply_triggers(c);
 			return m;
 		}
 		set_skipped(c, "there is no memory for it");

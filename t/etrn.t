@@ -77,4 +77,26 @@ ok "mail goes at a request of ZMailer's smtpserver" \
 is "the file of ZMailer's smtpserver is removed" \
     "$(ls "$po/transport" "$po/postman" | grep 11076300)" ''
 sched_stop
+
+# ---- with mail that is forgotten -----------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMactive 1
+*/*	interval=1h
+busy/*	command="$top/t/agent -c busy -f $tmp/none"
+END
+for n in 1 2; do	# T lines beside recipients
+	printf '%s\n' "i $n-1" 'o 0' "l <$n@test>" 'e sender' \
+	    's local - sender 0' "r           busy h$n anna 65534" \
+	    'T leaf.example' m 'Subject: x' '' | put_raw "$po" $n-1
+done
+ok 'the scheduler starts with room for one message' sched_start "$po" "$tmp/cf"
+ok 'the T line of one message has the other one read again' wait_for 30 eval \
+    '[ "$(count "load msg=[12]-1")" -ge 3 ]'
+put "$po" 3-1 busy h3 bert
+ok 'mail that comes later is tried' wait_log 'deferred msg=3-1' 30
+is 'the T lines of a message act once' "$(count 'trigger host=leaf.example')" 2
+sched_stop
 finish
