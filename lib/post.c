@@ -242,6 +242,14 @@ post_send(struct post *p)
 	return 0;
 }
 
+gid_t
+post_hold_group(const char *po)
+{
+	struct stat st;
+
+	return stat(path_in(po, "router"), &st) < 0 || st.st_gid == 0;
+}
+
 void
 post_notify(const char *path, const char *what)
 {

@@ -30,6 +30,10 @@ int	post_sync(struct post *);
 /* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
  * set and that can be: 0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
+/* Returns the group that root gives a file of the agent hold in po/router, so
+ * that it cannot be a user's: 0; or 1 if the directory has the group 0, as the
+ * BSDs give a new file the group of its directory. */
+gid_t	post_hold_group(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */
 void	post_notify(const char *path, const char *what);

@@ -156,14 +156,14 @@ env_channel(struct file *q, char *value)
 }
 
 /* Mail from the agent hold skips routes to hold, or it would wait forever.  The
- * agent runs as the owner, or as root, who gives the file to the user and to
- * the group 0.  A user cannot give his file to that group, so he cannot skip
- * these routes. */
+ * agent runs as the owner, or as root, who gives the file to the user and to a
+ * group to which a user cannot give his file. */
 static void
 env_via(struct file *q, char *value)
 {
 	if (strcmp(value, "suspension") == 0)
-		q->m.past_hold = q->ours || q->st.st_gid == 0;
+		q->m.past_hold = q->ours ||
+		    q->st.st_gid == post_hold_group(q->po);
 }
 
 static void

@@ -325,6 +325,19 @@ lim -q
 is 'a user cannot have his mail skip routes to hold' "$(rcpts)" \
     "hold - anna $nobody;"
 clear
+was=$(ls -ldn "$po/router" | awk '{ print $4 }')
+for pair in 0:0:hold 0:1:local 2:0:local 2:1:hold; do
+	group=${pair%%:*} channel=${pair##*:}
+	chgrp "$group" "$po/router"
+	give 77 "via suspension\n$letter"
+	group=${pair%:*}
+	chgrp "${group#*:}" "$po/router/77"
+	lim -q
+	is "groups of router/ and a file with via suspension: ${pair%:*}" \
+	    "$(rcpts)" "$channel - anna $nobody;"
+	clear
+done
+chgrp "$was" "$po/router"
 printf "via suspension\n$letter" >"$po/router/77"
 lim -q
 is 'mail of the owner can skip them' "$(rcpts)" 'local - anna 0;'

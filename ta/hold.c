@@ -360,8 +360,8 @@ put_file(void *file, const char *s, size_t n)
 }
 
 /* Gives a file of root to the uid priv, or to nobody if priv is no uid: 0, or
- * -1 with errno.  The group remains that of root; submit -q sees by the group
- * that root has written the file. */
+ * -1 with errno.  submit -q sees by the group that root has written the file.
+ */
 static int
 set_owner(int fd, long priv)
 {
@@ -373,7 +373,7 @@ set_owner(int fd, long priv)
 	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
 	    user_find_ids("nobody", &uid, &gid) < 0)
 		return -1;
-	return fchown(fd, uid, (gid_t)0);
+	return fchown(fd, uid, post_hold_group(".."));
 }
 
 /* Sends the message to the router: 0, or -1 with errno and no file left. */
