@@ -194,7 +194,6 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	return 0;
 }
 
-
 /* Frees the stub with this name, if there is one, and sets *p to what the stub
  * tells of the message. */
 static void
@@ -794,7 +793,7 @@ load_open_file(struct ctl *c, struct past *p)
 			set_skipped(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
 		if (add_to_core(m, c, &st, p) == 0) {
-			if (!p->known)	/* those of other mail are done */
+			if (!p->known)	/* else they were executed before */
 				apply_triggers(c);
 			return m;
 		}
