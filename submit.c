@@ -138,7 +138,7 @@ set_option(int c, const char *arg)
 		opt.run = 1;
 		if (*arg == 'R') {
 			opt.etrn = arg + 1;
-			if (!etrn_is_host(opt.etrn))
+			if (!addr_is_host(opt.etrn))
 				return usage("-q%s: it names no host", arg);
 		} else if (strcmp(arg, "T") == 0) {
 			opt.every = TIDY_ONLY;
@@ -279,10 +279,10 @@ refuse(struct input *in, int code)
 
 /* Says that the message cannot be read.  Returns an exit code. */
 static int
-fail_read(void)
+fail_read(const struct input *in)
 {
-	say("cannot read the message: %s; nothing was queued", strerror(errno));
-	return X_IOERR;
+	say("cannot read the message: %s; nothing was queued", in_fault(in));
+	return in->bare ? X_DATAERR : X_IOERR;
 }
 
 /* Reads the header: 0, or an exit code. */
@@ -299,8 +299,8 @@ read_header(struct mail *m, struct input *in)
 		say("%s; nothing was queued", why);
 		return nomem ? X_OSERR : X_DATAERR;
 	}
-	if (in_has_failed(in))
-		return fail_read();
+	if (in_fault(in) != NULL)
+		return fail_read(in);
 	if (head_count_hops(&m->head) >= HOPS_MOST) {
 		say("the message has 50 Received fields or more, as in a mail "
 		    "loop; nothing was queued");
@@ -401,8 +401,8 @@ write_message(struct mail *m, struct input *in, struct post *p, int direct,
 	if (copied == COPY_DONE)
 		return 0;
 	remove_file(p);
-	if (in_has_failed(in))
-		return fail_read();
+	if (in_fault(in) != NULL)
+		return fail_read(in);
 	if (copied == COPY_FAILED)
 		return fail_write(opt.po);
 	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
@@ -524,8 +524,7 @@ load_table(struct routes *routes)
 }
 
 /* Reads the table for a message: 0, or -1 if a run of submit -q has to route
- * the message.  can_queue: this user may write to the
- * queue. */
+ * the message.  can_queue: this user may write to the queue. */
 static int
 load_for_message(struct routes *routes, int can_queue)
 {

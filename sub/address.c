@@ -336,6 +336,19 @@ make_address(const struct element *e, struct addr_list *l)
 	return NULL;
 }
 
+int
+addr_is_host(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n >= DOMAIN_SIZE)
+		return 0;
+	for (; *s != '\0'; s++)
+		if (!isgraph((unsigned char)*s))
+			return 0;
+	return 1;
+}
+
 void
 addr_fold_domain(char *addr)
 {
@@ -354,7 +367,7 @@ addr_special_byte(const char *addr)
 	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;
 }
 
-/* ---- for the others -------------------------------------------------- */
+/* ---- the list -------------------------------------------------------- */
 
 void
 addr_start(struct addr_list *l, const char *p, const char *end)

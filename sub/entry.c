@@ -339,7 +339,8 @@ entry_print_envelope(const struct mail *m, FILE *f)
 			continue;
 		if (d->dsn[0] != '\0')
 			fprintf(f, "todsn %s\n", d->dsn);
-		if (strcmp(d->host, "syntax") == 0)
+		if (strcmp(d->channel, "error") == 0 &&
+		    strcmp(d->host, "syntax") == 0)
 			put_wrong(d->user, f);
 		else
 			fprintf(f, "to <%s>\n", d->addr);

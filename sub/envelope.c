@@ -137,11 +137,12 @@ is_known(struct mail *m, unsigned hash, const char *channel,
 	return 0;
 }
 
+/* Says why the recipient cannot be added; why has a place for the address. */
 static void
-set_full(struct mail *m, int code, const char *why)
+set_full(struct mail *m, int code, const char *why, const char *addr)
 {
 	if (m->full == 0)
-		say("%s", why);
+		say(why, addr);
 	m->full = code;
 }
 
@@ -168,8 +169,8 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	if (is_known(m, hash, channel, host, user))
 		return;
 	if (m->nrcpt == RCPTS_MOST) {
-		set_full(m, X_UNAVAILABLE,
-		    "the message has more than 10000 recipients");
+		set_full(m, X_UNAVAILABLE, "with %s the message would have "
+		    "more than 10000 recipients", addr);
 		return;
 	}
 	text_init(&t, dsn, sizeof(dsn));
@@ -182,7 +183,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
-		set_full(m, X_OSERR, "there is no memory for the recipients");
+		set_full(m, X_OSERR, "there is no memory for %s", addr);
 		return;
 	}
 	p = (char *)(d + 1);

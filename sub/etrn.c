@@ -9,19 +9,16 @@
  * asks again.
  */
 #include "submit.h"
-#include <ctype.h>
 
-int
-etrn_is_host(const char *s)
+/* Writes the request and renames it to path: 0, or -1 with errno. */
+static int
+put_request(struct post *p, const char *path, const char *host)
 {
-	size_t n = strlen(s);
-
-	if (n == 0 || n >= DOMAIN_SIZE)
-		return 0;
-	for (; *s != '\0'; s++)
-		if (!isgraph((unsigned char)*s))
-			return 0;
-	return 1;
+	errno = EIO;	/* for a failure that sets none */
+	if (fprintf(p->f, "T %s\n", host) < 0 || fflush(p->f) != 0)
+		return -1;
+	errno = EEXIST;
+	return path_exists(path) ? -1 : rename(p->path, path);
 }
 
 int
@@ -30,25 +27,19 @@ etrn_request(const char *po, const char *host)
 	const char *path = po;
 	char name[64];
 	struct post p;
-	int bad = post_open(&p, po, "etrn") < 0, made = !bad;
+	int bad = post_open(&p, po, "etrn") < 0;
 
-	if (made) {
+	if (!bad) {
 		entry_make_name(name, sizeof(name), p.num);
 		path = path_in(po, "transport/%s", name);
-		errno = EIO;	/* for a failure that sets none */
-		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;
-		if (!bad && path_exists(path)) {
-			errno = EEXIST;
-			bad = 1;
-		}
-		bad = bad || rename(p.path, path) < 0;
+		bad = put_request(&p, path, host) < 0;
+		post_remove(&p);	/* the name is gone after the rename */
 	}
-	if (bad)
+	if (bad) {
 		say("cannot write to %s: %s; the scheduler was not asked",
 		    path, strerror(errno));
-	else
-		entry_notify(po, name);
-	if (made)
-		post_remove(&p);	/* the name is gone after the rename */
-	return bad ? X_TEMPFAIL : 0;
+		return X_TEMPFAIL;
+	}
+	entry_notify(po, name);
+	return 0;
 }

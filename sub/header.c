@@ -109,16 +109,17 @@ in_read(struct input *in)
 	in->bare |= bare;
 	in->inside = c != '\n' || bare;
 	in->ended = c == EOF;
-	if (in->ended)
-		in->failed = in->bare ||
-		    (in->dots == DOTS_SMTP && !in->dotted);
 	return c;
 }
 
-int
-in_has_failed(const struct input *in)
+const char *
+in_fault(const struct input *in)
 {
-	return in->failed || ferror(in->f);
+	if (in->bare)
+		return "a bare CR or LF is in it";
+	if (in->ended && in->dots == DOTS_SMTP && !in->dotted)
+		return "it has no end";
+	return ferror(in->f) ? strerror(errno) : NULL;
 }
 
 enum copied
@@ -136,7 +137,7 @@ in_copy(struct input *in, FILE *f, int last, unsigned long most)
 	}
 	if (last != '\n')
 		putc('\n', f);
-	return ferror(f) || in_has_failed(in) ? COPY_FAILED : COPY_DONE;
+	return ferror(f) || in_fault(in) != NULL ? COPY_FAILED : COPY_DONE;
 }
 
 /* ---- reading the header ---------------------------------------------- */

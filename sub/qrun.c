@@ -70,8 +70,8 @@
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which a change shows in the
 				 * modification time */
-#define AGAIN_MOST	900	/* seconds; a shorter pause after trouble is
-				 * doubled */
+#define AGAIN_MOST	900	/* seconds; a failed run doubles the pause until
+				 * it has reached this */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
 #define RECOVER_MOST	300	/* seconds between such looks, at most */
@@ -1051,7 +1051,7 @@ recover_if_due(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
-/* Returns 1 if a try of deferred mail is due.  The time of it is computed anew
+/* Returns 1 if a try of deferred mail is due.  The due time is computed anew
  * when a run or mailq has changed the directory, or the table is another.  A
  * file whose reason cannot be written is tried each DEFER_LEAST seconds. */
 static int

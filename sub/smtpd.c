@@ -47,6 +47,15 @@ static struct {
 
 /* ---- replies --------------------------------------------------------- */
 
+/* Counts a reply that begins with 4 or 5. */
+static void
+count_error(int digit)
+{
+	s.errors++;
+	if (s.code != X_TEMPFAIL)
+		s.code = digit == '4' ? X_TEMPFAIL : X_DATAERR;
+}
+
 /* Sends a reply, "250 2.0.0 text"; a batch prints errors instead. */
 static void LIKE_PRINTF(1, 2)
 reply(const char *f, ...)
@@ -60,15 +69,26 @@ reply(const char *f, ...)
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	if (*line > '3') {
-		s.errors++;
-		if (s.code != X_TEMPFAIL)
-			s.code = *line == '4' ? X_TEMPFAIL : X_DATAERR;
-	}
+	if (*line > '3')
+		count_error(*line);
 	if (!s.how->batch)
 		printf("%s\r\n", line);
 	else if (*line > '3')
 		say("%s", line);
+}
+
+/* Replies with the last line of say(), which a batch has printed.  A status at
+ * its beginning, as in "4.3.1 the file system ...", replaces that of status. */
+static void
+reply_last(const char *status)
+{
+	const char *why = say_last();
+	int has_status = isdigit((unsigned char)*why) && why[1] == '.';
+
+	if (s.how->batch)
+		count_error(*status);
+	else
+		reply("%.*s %s", has_status ? 3 : 9, status, why);
 }
 
 /* ---- bytes ----------------------------------------------------------- */
@@ -190,8 +210,10 @@ set_mail_parameter(const char *name, char *value)
 			return "501 5.5.4 SIZE is a number of bytes";
 		if (how->routes->most != 0 && n > how->routes->most)
 			return "552 5.3.4 the message is too big";
-		return entry_check_room(how->po, how->routes, (double)n) < 0 ?
-		    "452 4.3.1 there is no room for it now" : NULL;
+		/* a batch has the message, which is checked when it is read */
+		return !how->batch && entry_check_room(how->po, how->routes,
+		    (double)n) < 0 ? "452 4.3.1 there is no room for it now" :
+		    NULL;
 	}
 	if (strcmp(name, "envid") == 0)
 		/* RFC 3461 allows 100 bytes */
@@ -244,7 +266,7 @@ set_helo(const char *arg)
 {
 	char *p;
 
-	if (!etrn_is_host(arg)) {
+	if (!addr_is_host(arg)) {
 		reply("501 5.5.4 the name is missing or wrong");
 		return -1;
 	}
@@ -302,7 +324,7 @@ do_mail(char *arg)
 		return;
 	}
 	if (start_mail(&s.m) < 0) {
-		reply("451 4.3.0 you cannot be looked up now, try again later");
+		reply_last("451 4.3.0");
 		return;
 	}
 	s.begun = 1;
@@ -312,8 +334,10 @@ do_mail(char *arg)
 		reply("250 2.1.0 ok");
 		return;
 	}
-	reply("%s%s", why != NULL ? why : "501 5.1.7 ",
-	    why != NULL ? "" : say_last());
+	if (why != NULL)
+		reply("%s", why);
+	else
+		reply_last("501 5.1.7");
 	reset_mail();
 }
 
@@ -337,18 +361,18 @@ do_rcpt(char *arg)
 		return;
 	}
 	code = mail_add_path(&s.m, path, s.how->batch);
-	if (code == 0)
+	if (code == 0) {
 		reply("250 2.1.5 ok");
-	else if (code == X_OSERR)
-		reply("451 4.3.0 there is no memory for %s", path);
-	else if (code == X_UNAVAILABLE)
-		/* a client sends the rest in another message; a batch cannot */
-		reply("%s with %s the message would have more than 10000 "
-		    "recipients", s.how->batch || s.m.nrcpt == 0 ?
-		    "552 5.5.3" : "452 4.5.3", path);
-	else
-		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
-		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1", say_last());
+	} else if (code == X_UNAVAILABLE && !s.how->batch && s.m.nrcpt > 0) {
+		/* no error: a client sends the rest in another message */
+		reply_last("452 4.5.3");
+		s.errors--;
+	} else {
+		reply_last(code == X_OSERR ? "451 4.3.0" :
+		    code == X_UNAVAILABLE ? "552 5.5.3" :
+		    code == X_DATAERR ? "501 5.1.3" :
+		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1");
+	}
 }
 
 static void
@@ -374,18 +398,12 @@ do_data(char *arg)
 		say("a message has no sender or no recipient");
 	while (in_read(&s.data) != EOF)
 		;
-	if (!s.data.dotted)
-		reply("451 4.4.2 the message has no end");
-	else if (code == 0)
+	if (code == 0)
 		reply("250 2.0.0 queued as %s", name);
-	else if (s.data.failed)
-		reply("554 5.6.0 a bare CR or LF is in the message");
 	else
-		/* the line may begin with a status of its own, as 4.3.1 */
-		reply("%.*s %s", isdigit((unsigned char)*say_last()) &&
-		    say_last()[1] == '.' ? 3 : 9,
-		    code == X_UNAVAILABLE ? "554 5.4.6" :
-		    code == X_DATAERR ? "554 5.6.0" : "451 4.3.0", say_last());
+		reply_last(code == X_UNAVAILABLE ? "554 5.4.6" :
+		    code == X_DATAERR ? "554 5.6.0" :
+		    code == X_IOERR ? "451 4.4.2" : "451 4.3.0");
 	reset_mail();
 }
 
@@ -410,9 +428,10 @@ do_vrfy(char *arg)
 	mail_free(&m);
 	if (code == 0)
 		reply("252 2.1.5 such mail is taken");
+	else if (*arg == '\0')
+		reply("550 5.1.1 VRFY has no address");
 	else
-		reply("550 5.1.1 %s", *arg == '\0' ? "VRFY has no address" :
-		    say_last());
+		reply_last("550 5.1.1");
 }
 
 static void
@@ -423,10 +442,10 @@ do_etrn(char *arg)
 	arg += *arg == '@';
 	if (!s.how->can_queue)
 		reply("502 5.5.1 only the owner of the queue may ask for that");
-	else if (!etrn_is_host(arg) || *arg == '#')
+	else if (!addr_is_host(arg) || *arg == '#')
 		reply("501 5.5.4 it names no host");
 	else if (etrn_request(s.how->po, arg) != 0)
-		reply("458 4.3.0 %s", say_last());
+		reply_last("458 4.3.0");
 	else
 		reply("250 2.0.0 the scheduler tries mail for %s", arg);
 }

@@ -93,6 +93,9 @@ struct addr_list {
 void	addr_start(struct addr_list *, const char *p, const char *end);
 int	addr_next(struct addr_list *);	/* 1; 0 at the end */
 int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
+/* Returns 1 for the name of a host in the queue, or of a client of SMTP:
+ * printing characters, fewer than DOMAIN_SIZE. */
+int	addr_is_host(const char *);
 /* Returns the '|', '/' or ':' that the address begins with, quoted or not, as
  * an agent may take such an address for a program, a file or a list.  Else 0.
  */
@@ -194,7 +197,6 @@ struct input {
 	enum dots dots;
 	enum eol eol;
 	int	bare;		/* EOL_STRICT: a bare CR or LF was read */
-	int	failed;		/* the message ended with an error */
 	int	dotted;		/* the line with only a '.' was read */
 	int	inside;		/* the next byte is within a line */
 	int	ended;		/* the last byte was read */
@@ -223,7 +225,8 @@ struct author {
 
 void	in_start(struct input *, FILE *, enum dots);
 int	in_read(struct input *);	/* EOF at the end */
-int	in_has_failed(const struct input *);	/* 1 after an error */
+/* Returns why the message cannot be read, or NULL. */
+const char *in_fault(const struct input *);
 /* Copies the rest of the message to the file and ends its last line; last is
  * the byte before the rest.  COPY_TOO_BIG: there are more than most bytes (0:
  * no limit); COPY_FAILED: an error of the file or the input. */
@@ -426,9 +429,6 @@ int	defer_has_dir(const char *po);	/* 1 if deferred/ exists */
  * etrn.c - asks the scheduler to try the mail for a host now
  * ====================================================================== */
 
-/* Returns 1 for the name of a host in the queue, or of a client: printing
- * characters, fewer than DOMAIN_SIZE. */
-int	etrn_is_host(const char *);
 /* Leaves the scheduler a request, also if none runs: an exit code. */
 int	etrn_request(const char *po, const char *host);
 

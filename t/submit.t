@@ -416,6 +416,12 @@ sub -q >/dev/null
 is '... and the postmaster gets a copy' \
     "$(ls "$po/postman" | sed 's/^[0-9]*//; s/-0-1$/-0-0/') $(rcpts)" \
     '_untold.bounce-0-0 local - good;'
+printf 'spam@* ! no\n*@* smtp syntax\n' >"$tmp/syntax"
+sub -C "$tmp/syntax" -f '<>' anna@y spam@x <"$tmp/m" >/dev/null
+is 'a host whose name is "syntax" makes no address wrong' \
+    "$(sed -n 's/^to //p' "$po"/router/* | tr '\n' ' ')" \
+    '<anna@y> <spam@x> '
+clear
 rmdir "$po/private"
 
 # ---- routes --------------------------------------------------------------------------
