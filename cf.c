@@ -76,7 +76,7 @@ const struct keyword cf_keywords[] = {
 	{ "user", T_USER, AT(uid), 0, 0, "0" },
 	{ "group", T_GROUP, AT(gid), 0, 0, "daemon" },
 	/* warnings */
-	{ "reporttimes", T_TIMES, AT(reports), 1, SPAN_MOST, "none" },
+	{ "reporttimes", T_TIMES, AT(warn_ages), 1, SPAN_MOST, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
 	/* the command, and the order of vertices */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
@@ -98,11 +98,11 @@ static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define PARAM_MOST 999999999L
 	/* sockets, files and names */
-	{ "notifysock", T_PATH, AT(notifysock), 0, 0,
+	{ "notifysock", T_SOCKET, AT(notifysock), 0, 0,
 	    "${POSTOFFICE}/.scheduler.notify" },
 	{ "mailqsock", T_PORT, AT(mailqsock), 0, 0, NULL },
 	{ "destdb", T_FILE, AT(destdb), 0, 0, NULL },
-	{ "routernotify", T_PATH, AT(routernotify), 0, 0, NULL },
+	{ "routernotify", T_SOCKET, AT(routernotify), 0, 0, NULL },
 	{ "mailname", T_HOST, AT(mailname), 0, 0, NULL },
 	/* bounds of one message, and of core */
 	{ "msgconcurrency", T_NUMBER, AT(msgconcurrency), 1, 1000000L, "20" },
@@ -709,7 +709,7 @@ set_path(const struct keyword *k, void *to, const char *s)
 	char word[PATH_MAX_];
 	const char *bad = "is too long";
 
-	if (k->type == T_PATH && strncmp(s, "UNIX:", 5) == 0)
+	if (k->type == T_SOCKET && strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
 	if (text_fmt(word, sizeof(word), "\"%s\"", s) == 0)
 		bad = cmd_split(word, "", "", cf_get_var, &split);

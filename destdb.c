@@ -138,7 +138,7 @@ write_record(FILE *f, const struct thread *d)
 		text_add(&t, "-");
 	else
 		text_add(&t, "%ld", whole_seconds(d->until - now.mono));
-	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries,
+	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->deaths,
 	    whole_seconds(now.mono - d->used), WORDS_MOST,
 	    d->reason != NULL ? d->reason : "");
 	if (!t.cut)		/* names of usual length fit */
@@ -284,7 +284,7 @@ restore_state(struct thread *t, const struct record *r)
 			t->until = now.mono + r->left;
 		}
 	}
-	t->tries = r->tries;
+	t->deaths = r->tries;
 	t->retry_index = (r->tries < s->retries.n ? r->tries :
 	    (long)rnd(s->retries.n));
 	if (*r->reason != '\0')
@@ -309,7 +309,7 @@ sleep_by_file(struct thread *t, const struct record *r, const char *other)
 		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, other);
 		reason_copy(&t->reason, why);
 		log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
-		    t->chan->name, t->host, span, (unsigned)t->tries, why);
+		    t->chan->name, t->host, span, (unsigned)t->deaths, why);
 	}
 	t->window = 0;
 	t->until = now.mono + span;

@@ -194,7 +194,7 @@ find_limit(const struct vertex *v)
 	/* the thread is not open (preempt), and has no turn (other orders) */
 	if (t->nta > 0 && !t->can_take_agent && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
-	return limits[t->ring->pending];
+	return limits[t->ring->stopped_by];
 }
 
 /* Sets *w to the state of the vertex, in the words of the essay. */
@@ -314,7 +314,7 @@ collect_rows(void)
 	unsigned n = 0;
 
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
-		n += OWNER(struct message, link, l)->left;
+		n += OWNER(struct message, link, l)->nvertices;
 	rows.v = mem_get((n + 1) * sizeof(*rows.v));
 	rows.by = mem_get((n + 1) * sizeof(*rows.by));
 	if (rows.v == NULL || rows.by == NULL)
@@ -370,7 +370,7 @@ emit_vertex(unsigned i)
 	struct text reasons;
 	unsigned k;
 
-	emit("%u:\t%-s\t%u;", i + 1, v->msg->name, v->left);
+	emit("%u:\t%-s\t%u;", i + 1, v->msg->name, v->npending);
 	for (k = 0; k < v->nr; k++)
 		if (v->r[k].state == RC_PENDING) {
 			emit("%-s%u", sep, (unsigned)v->r[k].off);
@@ -450,11 +450,11 @@ emit_agents(const struct thread *t)
 				emit("%u", ta->jobs.n);
 			else if (c == STATE)
 				emit("%s", states[ta->state]);
-			else if (c == FED && ta->fed < 0)
+			else if (c == FED && ta->fed_at < 0)
 				emit("never");
 			else
-				emit("%ld", -seconds_until(c == FED ? ta->fed :
-				    ta->heard));
+				emit("%ld", -seconds_until(c == FED ?
+				    ta->fed_at : ta->heard));
 		}
 		emit("}%-s", c == HEARD || c == FED ? "s" : "");
 	}
@@ -480,7 +480,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 
 	for (; at < end; at++) {
 		v = rows.v[rows.by[at]];
-		rcpts += th_is_dsn(t) ? 0 : v->left;
+		rcpts += th_is_dsn(t) ? 0 : v->npending;
 		tries += v->tries;
 		if (v->msg->born < oldest)
 			oldest = v->msg->born;
@@ -498,13 +498,13 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 		emit(" UF=%u", th_nready(t));
 	} else if (wake > now.mono) {
 		emit(" W=%lds", seconds_until(wake));
-	} else if (r->pending != NO_LIMIT) {
-		emit(" pend=%s", pend[r->pending]);
+	} else if (r->stopped_by != NO_LIMIT) {
+		emit(" pend=%s", pend[r->stopped_by]);
 	}
 	emit(" QA=");
 	emit_span(NOW - oldest);
-	if (t->nta == 0 && r->pending != NO_LIMIT)
-		emit("%-s", r->pending == MAXCHANNEL ? " channelwait" :
+	if (t->nta == 0 && r->stopped_by != NO_LIMIT)
+		emit("%-s", r->stopped_by == MAXCHANNEL ? " channelwait" :
 		    " threadwait");
 	emit("\n");
 }
@@ -625,7 +625,7 @@ emit_bare_messages(void)
 
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
-		if (m->left == 0 && m->end < END_DROP)
+		if (m->nvertices == 0 && m->end < END_DROP)
 			emit_m_line(m);
 	}
 }
@@ -690,13 +690,13 @@ emit_r_lines(unsigned i)
 		if (r->state == RC_PENDING) {
 			if (first == NULL)
 				first = r;
-			if (r->why != first->why)
+			if (r->reason != first->reason)
 				has_several = 1;
 		}
 	for (r = v->r; r < end && has_several; r++)
-		if (r->state == RC_PENDING && r->why != NULL)
+		if (r->state == RC_PENDING && r->reason != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
-			    clean_text(r->why, 1));
+			    clean_text(r->reason, 1));
 }
 
 /* Writes the d line.  The limits of a thread without mail are not known, and
@@ -728,7 +728,7 @@ emit_d_line(const struct thread *t)
 	    -seconds_until(t->used));
 	emit_field(t->ring != NULL, (long)th_nready(t));
 	emit_field(t->ring != NULL, (long)t->wait.n);
-	emit("\t%u\n", (unsigned)t->tries);
+	emit("\t%u\n", (unsigned)t->deaths);
 }
 
 /* Writes the c line, and a line for each hold. */

@@ -543,7 +543,7 @@ choose_leaver(const struct chan *c, unsigned most)
 			n++;
 			most = most < looked + CHECKED_NEAR ? most :
 			    looked + CHECKED_NEAR;
-			rank = wants_waiting ? at : (double)m->loaded;
+			rank = wants_waiting ? at : (double)m->load_event;
 			if (best == NULL || rank > highest) {
 				highest = rank;
 				best = m;
@@ -687,7 +687,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	m->since = NOW;
+	m->loaded_at = NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known;
 	m->queued = NOW - stamp_age(c->ctime);

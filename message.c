@@ -14,10 +14,10 @@
  *
  * A reason is a text that recipients share:
  *
- *	r[0].why ---+
- *	r[1].why -+ +--> "451 greylisted"    refs=1
- *	r[2].why -+----> "452 mailbox full"  refs=2
- *	r[3].why = NULL	     (none is known)
+ *	r[0].reason ---+
+ *	r[1].reason -+ +--> "451 greylisted"    refs=1
+ *	r[2].reason -+----> "452 mailbox full"  refs=2
+ *	r[3].reason = NULL	(none is known)
  *
  * Each text is kept once and is freed with the last recipient that has it.  At
  * most PARAMreasons texts are kept.  If a new text cannot be added, the
@@ -102,9 +102,9 @@ new_reason(const char *s, unsigned hash)
 static void
 free_reason(struct rcpt *rcpt)
 {
-	struct reason *r = rcpt->why == NULL ? NULL : REASON(rcpt->why);
+	struct reason *r = rcpt->reason == NULL ? NULL : REASON(rcpt->reason);
 
-	rcpt->why = NULL;
+	rcpt->reason = NULL;
 	if (r == NULL || --r->refs > 0)
 		return;
 	hash_del(&reasons, &r->link);
@@ -130,7 +130,7 @@ set_reason(struct rcpt *rcpt, const char *text)
 		r = new_reason(s, hash);
 		r->refs++;
 	}
-	rcpt->why = r->s;
+	rcpt->reason = r->s;
 	return r == &unkept ? -1 : 0;
 }
 
@@ -142,15 +142,15 @@ reason_join(const struct vertex *v, struct text *t)
 
 	joins++;
 	for (r = v->r; r < v->r + v->nr; r++) {
-		if (r->state != RC_PENDING || r->why == NULL ||
-		    REASON(r->why)->join == joins)
+		if (r->state != RC_PENDING || r->reason == NULL ||
+		    REASON(r->reason)->join == joins)
 			continue;
-		REASON(r->why)->join = joins;
-		if (t->len + 2 + strlen(r->why) + sizeof(more) > t->size) {
+		REASON(r->reason)->join = joins;
+		if (t->len + 2 + strlen(r->reason) + sizeof(more) > t->size) {
 			text_add(t, "%s", more);
 			return;
 		}
-		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why);
+		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->reason);
 	}
 }
 
@@ -170,7 +170,7 @@ msg_new_vertex(struct message *m, struct thread *t)
 	v->thread = t;
 	v->r = &v->one;
 	v->warned = NO_WARNING;
-	APPEND(m->vertices, v, other, before);
+	APPEND(m->vertices, v, mnext, mprev);
 	return v;
 }
 
@@ -188,16 +188,16 @@ msg_split_vertex(struct vertex *v, unsigned most)
 	}
 	v->portion = 1;
 	*rest = *v;
-	rest->nr = rest->left = v->nr - most;
+	rest->nr = rest->npending = v->nr - most;
 	rest->counted -= v->counted < most ? v->counted : most;
 	rest->offered = 0;
 	rest->ta = NULL;
 	memcpy(r, v->r + rest->nr, most * sizeof(*r));
 	v->r = r;
-	v->nr = v->left = most;
+	v->nr = v->npending = most;
 	v->counted -= rest->counted;
-	INSERT(v->msg->vertices, rest, v, other, before);
-	v->msg->left++;
+	INSERT(v->msg->vertices, rest, v, mnext, mprev);
+	v->msg->nvertices++;
 	return rest;
 }
 
@@ -207,7 +207,7 @@ msg_split_vertex(struct vertex *v, unsigned most)
 static void
 count_rcpts(struct vertex *v, int n)
 {
-	v->left += n;
+	v->npending += n;
 	if (n == 0 || th_is_dsn(v->thread))
 		return;
 	v->msg->rcpts += n;
@@ -227,7 +227,7 @@ msg_finish_rcpt(struct vertex *v, struct rcpt *r, int state)
 void
 msg_end_vertex(struct vertex *v)
 {
-	count_rcpts(v, -(int)v->left);
+	count_rcpts(v, -(int)v->npending);
 	v->thread = NULL;
 	v->state = V_DONE;
 }
@@ -242,7 +242,7 @@ msg_free_vertex(struct vertex *v)
 		msg_end_vertex(v);
 	for (i = 0; i < v->nr; i++)
 		free_reason(&v->r[i]);
-	REMOVE(m->vertices, v, other, before);
+	REMOVE(m->vertices, v, mnext, mprev);
 	if (v->r != &v->one)
 		free(v->r);
 	if (v == &m->first)
@@ -470,7 +470,7 @@ hide_address(const char *s)
 
 void
 msg_log_finished(const struct vertex *v, unsigned long off, int failed,
-    const char *status, const char *message)
+    const char *status, const char *text)
 {
 	const struct thread *t = v->thread;
 	const char *relay = v->state == V_FED && v->ta != NULL ? v->ta->relay :
@@ -478,7 +478,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	/* the present run is a try, but an expiry is none */
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
-	if (message == NULL) {
+	if (text == NULL) {
 		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
 		    msg_id(v->msg), off, t->ring->chan->name, t->host,
 		    rcpt_fields(v, off, NULL));
@@ -496,7 +496,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
 	    msg_age(v->msg), tries, rcpt_fields(v, off, relay),
-	    off == 0 ? hide_address(message) : message);
+	    off == 0 ? hide_address(text) : text);
 }
 
 #define LINES_MOST	100	/* lines on single recipients of one job */
@@ -508,13 +508,14 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 	const struct thread *t = v->thread;
 	const char *status = v->dated ? "retryat" : "deferred";
 
-	if (v->host & HOST_ALL)
+	if (v->host_bits & HOST_ALL)
 		status = "deferall";
 	log_info("deferred msg=%-s rcpt=%lu channel=%s host=%s status=%s "
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
 	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
-	    t->host, status, msg_age(v->msg), (unsigned)v->tries, v->left, next,
-	    rcpt_fields(v, r->off, relay), r->why != NULL ? r->why : "");
+	    t->host, status, msg_age(v->msg), (unsigned)v->tries,
+	    v->npending, next, rcpt_fields(v, r->off, relay),
+	    r->reason != NULL ? r->reason : "");
 }
 
 void
@@ -526,7 +527,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 	struct text t;
 
 	if (!v->thread->ring->conf->dsn)
-		q.total.deferred += v->left;
+		q.total.deferred += v->npending;
 	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
 	    (v->state == V_READY && !v->thread->triggered)))
 		strcpy(next, "queueonly");	/* no time is known */
@@ -538,12 +539,12 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 			n++;
 			log_deferred_rcpt(v, r, next, relay);
 		}
-	if (n == v->left)
+	if (n == v->npending)
 		return;
 	text_init(&t, why, sizeof(why));
 	reason_join(v, &t);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
 	    "more=%u %s", msg_id(v->msg), v->thread->ring->chan->name,
-	    v->thread->host, (unsigned)v->tries, v->left, next, v->left - n,
-	    why);
+	    v->thread->host, (unsigned)v->tries, v->npending, next,
+	    v->npending - n, why);
 }

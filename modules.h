@@ -105,11 +105,11 @@ struct conf *cf_match(struct config *, const char *channel, const char *host);
 const char *cf_get_var(const char *name);
 
 /* keyword: a keyword of a clause, or a PARAM.  Values of the types up to
- * T_ANSWER are longs; values from T_COMMAND on are texts.  A T_PATH is the path
- * of a socket, with or without "UNIX:" before it. */
+ * T_ANSWER are longs; values from T_COMMAND on are texts.  A T_SOCKET is the
+ * path of a socket, with or without "UNIX:" before it. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
-	    T_PATH, T_FILE, T_HOST };
+	    T_SOCKET, T_FILE, T_HOST };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -151,7 +151,7 @@ struct message *msg_find_number(unsigned long num, const struct message *after);
 void	msg_set_channel(struct message *, struct chan *);
 /* The first vertex of a message, and the next one; NULL at the end. */
 #define msg_first_vertex(m) ((m)->vertices)
-#define msg_next_vertex(v) ((v)->other)
+#define msg_next_vertex(v) ((v)->mnext)
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
@@ -185,10 +185,10 @@ const char *msg_id(const struct message *);
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
 /* Logs that the recipient at off is finished, and writes its line of -l.  off 0
- * stands for a DSN.  message NULL: an operator has deleted the recipient, which
+ * stands for a DSN.  text NULL: an operator has deleted the recipient, which
  * gets no line of -l. */
 void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
-	    const char *status, const char *message);
+	    const char *status, const char *text);
 /* Returns the sender and the Message-ID of a file that was read, escaped for
  * the log; "" if PARAMlogaddresses is off. */
 const char *msg_sender_fields(const struct ctl *);
@@ -218,28 +218,28 @@ void	order_set_open(struct thread *, int open);
 /* Returns the vertex of the ring that goes next, which stays on its list, or
  * NULL. */
 struct vertex *order_next_vertex(struct ring *);
-/* 1 if a thread with a turn or a job may have a vertex that can go. */
+/* 1 if a thread with a turn or a claim may have a vertex that can go. */
 #define order_has_work(r) \
-	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->jobs.n > 0))
+	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->claims.n > 0))
 /* Returns 1 if the message may have one agent more, while nfree agents are
  * free. */
 int	order_is_below_share(const struct message *, long nfree);
 /* Blocks a vertex whose message is at its share, in the preemptive order the
- * whole job, until the message may have more agents: 0, or -1 without memory.
- * The caller calls th_update. */
+ * whole claim, until the message may have more agents: 0, or -1 without
+ * memory.  The caller calls th_update. */
 int	order_block_vertex(struct vertex *);
 /* Returns 1 if order_block_vertex has blocked the vertex. */
 int	order_is_blocked(const struct vertex *);
-/* Unblocks the job of the message with the fewest agents, in other orders than
- * preempt one vertex of it, if that message may have more while nfree agents
- * are free.  Returns a vertex of the job, for whose thread the caller calls
- * th_update, or NULL. */
-struct vertex *order_unblock_job(struct ring *, long nfree);
+/* Unblocks the claim of the message with the fewest agents, in other orders
+ * than preempt one vertex of it, if that message may have more while nfree
+ * agents are free.  Returns a vertex of the claim, for whose thread the caller
+ * calls th_update, or NULL. */
+struct vertex *order_unblock_claim(struct ring *, long nfree);
 /* Adds n to the number of agents that work for the message. */
 void	order_count_agents(struct message *, int n);
-/* Frees the jobs of the message, and puts the vertices that they offer back on
- * the lists of their threads. */
-void	order_free_jobs(struct message *);
+/* Frees the claims of the message, and puts the vertices that they offer back
+ * on the lists of their threads. */
+void	order_free_claims(struct message *);
 
 /* ======================================================================
  * thread.c - the queues of destinations, and the rings of agents
@@ -349,7 +349,7 @@ int	q_add_message(struct message *);
  * stay. */
 void	q_forget_message(struct message *);
 /* 1 if the message has no vertices left but those of DSNs. */
-#define q_has_only_dsns(m) ((m)->left == (m)->ndsn)
+#define q_has_only_dsns(m) ((m)->nvertices == (m)->ndsn)
 /* Delivers no more of the message and removes it without a DSN, when its agents
  * have reported. */
 void	q_drop_message(struct message *, const char *why);
@@ -371,7 +371,7 @@ void	q_run_message_timer(struct message *);
 /* Applies a report line of the agent.  Returns NULL, or the reason why the line
  * is refused and has changed nothing. */
 const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,
-	    const char *notary, const char *status, const char *message);
+	    const char *notary, const char *status, const char *text);
 /* Ends the oldest of ta->jobs.  Tags on disk decide on recipients without a
  * report.  Recipients that are left are deferred, for this reason if they have
  * no report.  With reason NULL, the agent had not begun the job, whose

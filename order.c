@@ -12,94 +12,95 @@
  *			(SCHEDULER_README, "Preemptive scheduling"), and most of
  *			this file.
  *
- * Preemption.  In this file a job is a message within a ring; for an agent it
- * is one vertex.  Jobs stand in a line.  The current job is the first with a
+ * Preemption.  A claim is a message within a ring: what Postfix calls a job.
+ * Claims stand in a line.  The current claim is the first with a
  * vertex whose host may take an agent.  Its vertices are fed, one at a time.
- * For each recipient fed, the job earns 1 / slotcost of a delivery slot.
+ * For each recipient fed, the claim earns 1 / slotcost of a delivery slot.
  *
- * A small job behind the current one may preempt the current job: the small job
+ * A small claim behind the current one may preempt it: the small claim
  * is moved just before the other, which pays one slot for each recipient of the
- * small one.  The current job need not have all these slots: slotdiscount
+ * small one.  The current claim need not have all these slots: slotdiscount
  * percent may be missing, and slotloan slots more.  Missing slots are its debt,
- * and nothing preempts it before it has earned them.  If several jobs could
+ * and nothing preempts it before it has earned them.  If several claims could
  * preempt, the one with the longest wait, divided by its recipients, does.
  *
- *	slotcost=5, no loan, no discount; the current job has 1000 recipients
+ *	slotcost=5, no loan, no discount; the current claim has 1000 recipients
  *
  *	9 of them are fed	1.8 slots
- *	a job with 2 comes	price 2: the new job waits
- *	10 of them are fed	2 slots: the job with 2 goes first
+ *	a claim with 2 comes	price 2: the new claim waits
+ *	10 of them are fed	2 slots: the claim with 2 goes first
  *	then			0 slots; the 11th recipient is next
  *
  * So a message of n recipients is done when n * slotcost / (slotcost - 1)
  * recipients were fed, whatever mail comes.  A message of at most
  * minslots * slotcost recipients is never preempted.
  *
- * A job that preempts may be preempted, too: jobs form trees.  The job that
- * pays is the parent.  When a child is done, slots that it did not use go back
- * to its parent, and its own children become children of that parent.
+ * A claim that preempts may be preempted, too: claims form trees.  The claim
+ * that pays is the parent.  When a child is done, slots that it did not use go
+ * back to its parent, and its own children become children of that parent.
  *
  * Postfix counts in batches of recipients for one host.  A vertex is such a
  * batch, but of any size up to maxrcpts; so work is counted in recipients here.
  *
- * Places are numbers.  That of a message is m->loaded.  A job of retries, or of
- * a host that has died since, gets a new number.  Otherwise old mail could keep
- * new mail out for ever, when one round of its tries takes longer than the
- * waits between them.  A child stands half way between the job before its
- * parent and the parent: the children of 1000 stand at 999.5, 999.75 and so on.
- * A double has bits for 43 such halves for message 1000, and for 33 for message
- * 1000000.  After that no other job preempts until the last of these children
- * is done.
+ * Places are numbers.  That of a message is m->load_event.  A claim of retries,
+ * or of a host that has died since, gets a new number.  Otherwise old mail
+ * could keep new mail out for ever, when one round of its tries takes longer
+ * than the waits between them.  A child stands half way between the claim
+ * before its parent and the parent: the children of 1000 stand at 999.5, 999.75
+ * and so on.  A double has bits for 43 such halves for message 1000, and for 33
+ * for message 1000000.  After that no other claim preempts until the last of
+ * these children is done.
  *
- * Offers.  A READY vertex is offered by its job, or waits on the list of its
- * thread when its host may take no agent.  A job without offers is not in the
+ * Offers.  A READY vertex is offered by its claim, or waits on the list of its
+ * thread when its host may take no agent.  A claim without offers is not in the
  * line, so waiting vertices cost nothing.  When the host may take an agent
  * again, up to OFFERS_MOST vertices of the thread's list are offered again by
- * their jobs, which return to their old places.  An agent that is topped up
+ * their claims, which return to their old places.  An agent that is topped up
  * (overfeed) gets vertices from the thread's list, and only while none of the
  * thread is offered.
  *
  * The share of a message (Finch).  One message must not have all agents while
  * others wait.  A message with PARAMmsgconcurrency agents gets another one only
  * while it has fewer than PARAMmsgscale for each free agent.  If it may have no
- * more it is at its share: with order=preempt its job leaves the line, with the
- * other orders each of its vertices leaves the list of its thread when its turn
- * comes.
+ * more it is at its share: with order=preempt its claim leaves the line, with
+ * the other orders each of its vertices leaves the list of its thread when its
+ * turn comes.
  *
  * This module starts and feeds no agents.
- * Costs: O(log n) of the jobs with offers.  The search for the job that
+ * Costs: O(log n) of the claims with offers.  The search for the claim that
  * preempts is O(1) when single recipients wait, and O(n) at worst; it is
- * repeated when a job comes or is done, and once a second.
+ * repeated when a claim comes or is done, and once a second.
  */
 #include "scheduler.h"
 
 #define OFFERS_MOST	64	/* vertices of one thread on offer */
 
 /*
- * job: a message within a ring.  In the preemptive order a job exists while the
- * message has READY vertices in the ring, with other orders while a vertex is
- * blocked because the message is at its share of the agents.  Costs: O(rings of
- * the message), mostly one, to find a job; O(log jobs) for its timers.
+ * claim: a message within a ring, a job in Postfix.  In the preemptive order a
+ * claim exists while the message has READY vertices in the ring, with other
+ * orders while a vertex is blocked because the message is at its share of the
+ * agents.  Costs: O(rings of the message), mostly one, to find a claim; O(log
+ * claims) for its timers.
  */
-struct job {
-	struct job *next;	/* of the same message */
+struct claim {
+	struct claim *next;	/* of the same message */
 	struct message *msg;
 	struct ring *ring;
 	struct list offer;	/* READY vertices on offer, or blocked */
-	struct timer line;	/* in jobs of the ring, by key, while the job is
-				 * in the line */
+	struct timer line;	/* in claims of the ring, by key, while the
+				 * claim is in the line */
 	struct timer share;	/* in shares of the ring, while the message is
 				 * at its share */
-	double	own_key;	/* the job's own place in the line */
+	double	own_key;	/* the claim's own place in the line */
 	long	since;		/* mono; beginning of the wait: the message came
-				 * or the job was moved to the end */
+				 * or the claim was moved to the end */
 	double	key;		/* the present place: own_key, or right before
 				 * the parent */
 	double	low, base;	/* low: the next child stands between low and
-				 * key; base: low of a job without children */
-	struct job *parent;	/* the job that this job preempts, or NULL */
-	struct job *child;	/* jobs that preempt this job, newest first */
-	struct job *sibling, *back;	/* next and previous child of parent */
+				 * key; base: low of a claim without children */
+	struct claim *parent;	/* the claim that this one preempts, or NULL */
+	struct claim *child;	/* claims that preempt this one, newest first */
+	struct claim *sibling, *back;	/* next and previous child of parent */
 	unsigned level;		/* depth in the tree; 0: no parent */
 	long	entered;	/* recipients that have been READY */
 	long	gone;		/* entered recipients that were fed, or are not
@@ -134,7 +135,7 @@ list_remove(struct list *l, struct vertex *v)
 	l->n--;
 }
 
-/* ---- jobs ------------------------------------------------------------ */
+/* ---- claims ------------------------------------------------------------ */
 
 static int
 is_preemptive(const struct ring *r)
@@ -142,65 +143,66 @@ is_preemptive(const struct ring *r)
 	return r->conf->v.order == ORDER_PREEMPT;
 }
 
-/* Returns the job of the vertex, or NULL. */
-static struct job *
-find_job(const struct vertex *v)
+/* Returns the claim of the vertex, or NULL. */
+static struct claim *
+find_claim(const struct vertex *v)
 {
-	struct job *j = v->msg->jobs;
+	struct claim *c = v->msg->claims;
 
-	while (j != NULL && j->ring != v->thread->ring)
-		j = j->next;
-	return j;
+	while (c != NULL && c->ring != v->thread->ring)
+		c = c->next;
+	return c;
 }
 
-/* Puts the job, which has no child, at its own place. */
+/* Puts the claim, which has no child, at its own place. */
 static void
-use_own_key(struct job *j)
+use_own_key(struct claim *c)
 {
-	j->key = j->own_key;
-	j->low = j->base = j->key - 1;
+	c->key = c->own_key;
+	c->low = c->base = c->key - 1;
 }
 
-/* Gives the job a new place, behind all others. */
+/* Gives the claim a new place, behind all others. */
 static void
-move_to_end(struct job *j)
+move_to_end(struct claim *c)
 {
-	j->own_key = ++q.events;
-	j->since = NOW;
-	use_own_key(j);
+	c->own_key = ++q.events;
+	c->since = NOW;
+	use_own_key(c);
 }
 
-/* Returns the job of the vertex, made if there is none; NULL without memory. */
-static struct job *
-get_job(const struct vertex *v)
+/* Returns the claim of the vertex, made if there is none; NULL without
+ * memory. */
+static struct claim *
+get_claim(const struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = find_job(v);
+	struct claim *c = find_claim(v);
 
-	if (j != NULL)
-		return j;
-	if (heap_reserve(&r->jobs, r->njobs + 1) < 0 ||
-	    heap_reserve(&r->shares, r->njobs + 1) < 0 ||
-	    (j = mem_get(sizeof(*j))) == NULL)
+	if (c != NULL)
+		return c;
+	if (heap_reserve(&r->claims, r->nclaims + 1) < 0 ||
+	    heap_reserve(&r->shares, r->nclaims + 1) < 0 ||
+	    (c = mem_get(sizeof(*c))) == NULL)
 		return NULL;
-	j->msg = v->msg;
-	j->ring = r;
-	j->own_key = v->msg->loaded;
-	j->since = v->msg->queued;
-	use_own_key(j);
+	c->msg = v->msg;
+	c->ring = r;
+	c->own_key = v->msg->load_event;
+	c->since = v->msg->queued;
+	use_own_key(c);
 	if (v->tries > 0)
-		move_to_end(j);
-	j->next = v->msg->jobs;
-	v->msg->jobs = j;
-	r->njobs++;
-	return j;
+		move_to_end(c);
+	c->next = v->msg->claims;
+	v->msg->claims = c;
+	r->nclaims++;
+	return c;
 }
 
-/* Returns the number of READY recipients of the job. */
+/* Returns the number of READY recipients of the claim. */
 static long
-rcpts_left(const struct job *j)
+rcpts_left(const struct claim *c)
 {
-	return j->entered - j->gone;
+	return c->entered - c->gone;
 }
 
 /* Forgets the result of the last search for a rival. */
@@ -210,74 +212,74 @@ clear_rival(struct ring *r)
 	r->judged = NULL;
 }
 
-/* Puts a job with offers into the line unless its message is at its share;
- * takes other jobs out. */
+/* Puts a claim with offers into the line unless its message is at its share;
+ * takes other claims out. */
 static void
-update_line(struct job *j)
+update_line(struct claim *c)
 {
-	int in_line = j->offer.n > 0 && j->share.pos == 0;
+	int in_line = c->offer.n > 0 && c->share.pos == 0;
 
-	if (in_line != (j->line.pos != 0))
-		clear_rival(j->ring);
+	if (in_line != (c->line.pos != 0))
+		clear_rival(c->ring);
 	if (in_line)
-		heap_set(&j->ring->jobs, &j->line, j->key);
+		heap_set(&c->ring->claims, &c->line, c->key);
 	else
-		heap_del(&j->ring->jobs, &j->line);
-	if (j->offer.n == 0)
-		heap_del(&j->ring->shares, &j->share);
+		heap_del(&c->ring->claims, &c->line);
+	if (c->offer.n == 0)
+		heap_del(&c->ring->shares, &c->share);
 }
 
 /* ---- the tree of preemption ------------------------------------------ */
 
 /*
- * Ends the preemption by the job.  Its parent gets back the slots that the job
- * did not use, if this parent has paid for the job.  Children of the job become
- * children of its parent, if there is one, and keep their level.
+ * Ends the preemption by the claim.  Its parent gets back the slots that the
+ * claim did not use, if this parent has paid for the claim.  Children of the
+ * claim become children of its parent, if there is one, and keep their level.
  */
 static void
-end_preemption(struct job *j)
+end_preemption(struct claim *c)
 {
-	struct job *parent = j->parent, *child;
+	struct claim *parent = c->parent, *child;
 
 	if (parent != NULL) {
-		if (j->level == parent->level + 1)
-			parent->avail -= j->used * j->ring->conf->v.slotcost;
-		REMOVE(parent->child, j, sibling, back);
+		if (c->level == parent->level + 1)
+			parent->avail -= c->used * c->ring->conf->v.slotcost;
+		REMOVE(parent->child, c, sibling, back);
 	}
-	while ((child = j->child) != NULL) {
-		REMOVE(j->child, child, sibling, back);
+	while ((child = c->child) != NULL) {
+		REMOVE(c->child, child, sibling, back);
 		child->parent = parent;
 		if (parent != NULL)
 			PREPEND(parent->child, child, sibling, back);
 	}
 	if (parent != NULL && parent->child == NULL)
 		parent->low = parent->base;
-	j->parent = NULL;
-	j->level = 0;
-	j->used = 0;
-	use_own_key(j);
-	clear_rival(j->ring);
+	c->parent = NULL;
+	c->level = 0;
+	c->used = 0;
+	use_own_key(c);
+	clear_rival(c->ring);
 }
 
 static void
-free_job(struct job *j)
+free_claim(struct claim *c)
 {
-	struct job **p;
+	struct claim **p;
 
-	end_preemption(j);
-	heap_del(&j->ring->jobs, &j->line);
-	heap_del(&j->ring->shares, &j->share);
-	for (p = &j->msg->jobs; *p != j; p = &(*p)->next)
+	end_preemption(c);
+	heap_del(&c->ring->claims, &c->line);
+	heap_del(&c->ring->shares, &c->share);
+	for (p = &c->msg->claims; *p != c; p = &(*p)->next)
 		;
-	*p = j->next;
-	j->ring->njobs--;
-	free(j);
+	*p = c->next;
+	c->ring->nclaims--;
+	free(c);
 }
 
 /* Lets the child preempt the parent, which pays for it, and puts the child
  * before the parent.  Returns 0, or -1 if there is no place left. */
 static int
-preempt_job(struct job *parent, struct job *child)
+preempt_claim(struct claim *parent, struct claim *child)
 {
 	/* volatile as in score */
 	volatile double key = (parent->low + parent->key) / 2;
@@ -297,68 +299,68 @@ preempt_job(struct job *parent, struct job *child)
 	return 0;
 }
 
-/* ---- which job may preempt ------------------------------------------- */
+/* ---- which claim may preempt ------------------------------------------- */
 
-/* Returns the seconds that the job has waited, divided by its recipients.  Some
- * processors calculate with more bits than a double keeps; storing the value
- * makes equal scores equal there, too. */
+/* Returns the seconds that the claim has waited, divided by its recipients.
+ * Some processors calculate with more bits than a double keeps; storing the
+ * value makes equal scores equal there, too. */
 static double
-score(const struct job *j)
+score(const struct claim *c)
 {
-	volatile double stored = (double)(j->ring->judged_at - j->since + 1) /
-	    (rcpts_left(j) + j->gone);
+	volatile double stored = (double)(c->ring->judged_at - c->since + 1) /
+	    (rcpts_left(c) + c->gone);
 
 	return stored;
 }
 
-/* Makes the job the rival of ring->judged if it has the best score so far, and
- * not more than most recipients. */
+/* Makes the claim the rival of ring->judged if it has the best score so far,
+ * and not more than most recipients. */
 static void
-update_rival(struct job *j, long most)
+update_rival(struct claim *c, long most)
 {
-	struct ring *r = j->ring;
-	long left = rcpts_left(j);
+	struct ring *r = c->ring;
+	long left = rcpts_left(c);
 	double gain;
 
-	if (j == r->judged || j->child != NULL || left <= 0 || left > most)
+	if (c == r->judged || c->child != NULL || left <= 0 || left > most)
 		return;
-	gain = r->rival == NULL ? 1 : score(j) - score(r->rival);
-	if (gain > 0 || (gain == 0 && j->key < r->rival->key))
-		r->rival = j;
+	gain = r->rival == NULL ? 1 : score(c) - score(r->rival);
+	if (gain > 0 || (gain == 0 && c->key < r->rival->key))
+		r->rival = c;
 }
 
 /*
  * Searches the heap from its element i on, roughly in the order of places, for
- * the best rival of ring->judged.  Jobs behind a job of level 0 are younger, so
- * the highest score of any of them is the wait of that job; the search ends
- * where this is not enough.  Messages loaded at a start are not in the order of
- * age, so the search may miss the best of them.
+ * the best rival of ring->judged.  Claims behind a claim of level 0 are
+ * younger, so the highest score of any of them is the wait of that claim; the
+ * search ends where this is not enough.  Messages loaded at a start are not in
+ * the order of age, so the search may miss the best of them.
  */
 static void
 search_rival(struct ring *r, unsigned i, long most)
 {
-	const struct heap *h = &r->jobs;
+	const struct heap *h = &r->claims;
 	unsigned a = 2 * i + 1, b = a + 1, first;
-	struct job *j;
+	struct claim *c;
 
 	if (i >= h->n)
 		return;
-	j = OWNER(struct job, line, h->v[i].timer);
-	if (r->rival != NULL && j->level == 0 && j->key > r->rival->key &&
-	    (r->judged_at - j->since + 1) <= score(r->rival))
+	c = OWNER(struct claim, line, h->v[i].timer);
+	if (r->rival != NULL && c->level == 0 && c->key > r->rival->key &&
+	    (r->judged_at - c->since + 1) <= score(r->rival))
 		return;
-	update_rival(j, most);
+	update_rival(c, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
 	search_rival(r, first, most);
 	search_rival(r, a + b - first, most);
 }
 
-/* Returns the best of the jobs that need fewer slots than the current job has
- * earned and can still earn, or NULL.  This sum does not change while
- * recipients of the current job are fed, so the result NULL is valid until
- * another job changes. */
-static struct job *
-best_rival(struct job *current)
+/* Returns the best of the claims that need fewer slots than the current claim
+ * has earned and can still earn, or NULL.  This sum does not change while
+ * recipients of the current claim are fed, so the result NULL is valid until
+ * another claim changes. */
+static struct claim *
+best_rival(struct claim *current)
 {
 	struct ring *r = current->ring;
 	long mono = NOW, most;
@@ -374,9 +376,9 @@ best_rival(struct job *current)
 	return r->rival;
 }
 
-/* Returns 1 if the current job has slots enough for the rival. */
+/* Returns 1 if the current claim has slots enough for the rival. */
 static int
-can_pay(const struct job *current, const struct job *rival)
+can_pay(const struct claim *current, const struct claim *rival)
 {
 	const struct setting *s = &current->ring->conf->v;
 
@@ -401,9 +403,9 @@ update_open(struct thread *t, int open, int n)
 static double
 vertex_key(const struct vertex *v)
 {
-	const struct job *j = find_job(v);
+	const struct claim *c = find_claim(v);
 
-	return j != NULL ? j->key : v->msg->loaded;
+	return c != NULL ? c->key : v->msg->load_event;
 }
 
 /* Puts the vertex on the list of its thread, in the order of keys.  A vertex
@@ -430,47 +432,48 @@ insert_by_key(struct vertex *v)
 	list_append(l, v);
 }
 
-/* Takes the vertex off the list of its job. */
+/* Takes the vertex off the list of its claim. */
 static void
-end_offer(struct job *j, struct vertex *v)
+end_offer(struct claim *c, struct vertex *v)
 {
-	list_remove(&j->offer, v);
+	list_remove(&c->offer, v);
 	v->offered = 0;
 	update_open(v->thread, v->thread->can_take_agent, -1);
-	update_line(j);
+	update_line(c);
 }
 
-/* Returns the next vertex of the job whose thread may take an agent; vertices
+/* Returns the next vertex of the claim whose thread may take an agent; vertices
  * before it go to the lists of their threads.  Returns NULL if there is none,
- * and the job has left the line.  Also returns NULL, and moves the job to the
- * end, if the host has died since the job got its place; but not while other
- * vertices of the job are READY, or the job is in a tree. */
+ * and the claim has left the line.  Also returns NULL, and moves the claim to
+ * the end, if the host has died since the claim got its place; but not while
+ * other vertices of the claim are READY, or the claim is in a tree. */
 static struct vertex *
-next_open_vertex(struct job *j)
+next_open_vertex(struct claim *c)
 {
 	struct vertex *v;
 
-	while ((v = j->offer.head) != NULL && !v->thread->can_take_agent) {
-		end_offer(j, v);
+	while ((v = c->offer.head) != NULL && !v->thread->can_take_agent) {
+		end_offer(c, v);
 		insert_by_key(v);
 	}
-	if (v == NULL || j->own_key > v->thread->died || j->parent != NULL ||
-	    j->child != NULL || rcpts_left(j) != (long)v->counted)
+	if (v == NULL || c->own_key > v->thread->death_event ||
+	    c->parent != NULL || c->child != NULL ||
+	    rcpts_left(c) != (long)v->counted)
 		return v;
-	move_to_end(j);
-	update_line(j);
-	clear_rival(j->ring);
+	move_to_end(c);
+	update_line(c);
+	clear_rival(c->ring);
 	return NULL;
 }
 
-/* Lets the best rival preempt the current job.  Returns the vertex of the rival
- * that goes next, or NULL if no job preempts. */
+/* Lets the best rival preempt the current claim.  Returns the vertex of the
+ * rival that goes next, or NULL if no claim preempts. */
 static struct vertex *
-preempt_current(struct job *current)
+preempt_current(struct claim *current)
 {
 	const struct setting *s = &current->ring->conf->v;
 	struct vertex *v = NULL;
-	struct job *rival;
+	struct claim *rival;
 
 	if (s->slotcost < 2 || current->avail <= 0 ||
 	    current->entered <= s->minslots * s->slotcost)
@@ -479,47 +482,47 @@ preempt_current(struct job *current)
 	while (v == NULL && (rival = best_rival(current)) != NULL)
 		v = next_open_vertex(rival);
 	return v != NULL && can_pay(current, rival) &&
-	    preempt_job(current, rival) == 0 ? v : NULL;
+	    preempt_claim(current, rival) == 0 ? v : NULL;
 }
 
-/* The job of the vertex no longer counts it as READY. */
+/* The claim of the vertex no longer counts it as READY. */
 void
 order_dequeue(struct vertex *v, int is_fed)
 {
-	struct job *j = find_job(v);
+	struct claim *c = find_claim(v);
 	long n = v->counted;
 
 	if (v->offered)
-		end_offer(j, v);
+		end_offer(c, v);
 	else
 		list_remove(&v->thread->ready, v);
-	if (j == NULL)
+	if (c == NULL)
 		return;
-	j->gone += n;
+	c->gone += n;
 	if (is_fed) {
-		j->avail += n;
-		j->used += n;
+		c->avail += n;
+		c->used += n;
 	}
-	if (!is_fed || j->ring->judged != j)
-		clear_rival(j->ring);
+	if (!is_fed || c->ring->judged != c)
+		clear_rival(c->ring);
 	v->counted = 0;
-	if (j->offer.n == 0 && j->entered <= j->gone)
-		free_job(j);
+	if (c->offer.n == 0 && c->entered <= c->gone)
+		free_claim(c);
 }
 
-/* Counts the vertex as READY in its job.  Returns the job, or NULL without
+/* Counts the vertex as READY in its claim.  Returns the claim, or NULL without
  * memory. */
-static struct job *
-count_in_job(struct vertex *v)
+static struct claim *
+count_in_claim(struct vertex *v)
 {
-	struct job *j = get_job(v);
+	struct claim *c = get_claim(v);
 
-	if (j == NULL || v->counted > 0)
-		return j;
-	v->counted = v->left;
-	j->entered += v->left;
-	clear_rival(j->ring);
-	return j;
+	if (c == NULL || v->counted > 0)
+		return c;
+	v->counted = v->npending;
+	c->entered += v->npending;
+	clear_rival(c->ring);
+	return c;
 }
 
 /* ---- the order within a thread --------------------------------------- */
@@ -536,7 +539,7 @@ by_age(const void *a, const void *b)
 }
 
 static int
-by_job_key(const void *a, const void *b)
+by_claim_key(const void *a, const void *b)
 {
 	double m = vertex_key(*(struct vertex *const *)a);
 	double o = vertex_key(*(struct vertex *const *)b);
@@ -565,7 +568,7 @@ order_sort_thread(struct thread *t)
 		a[j] = v;
 	}
 	if (!is_random)
-		qsort(a, n, sizeof(*a), is_preemptive(t->ring) ? by_job_key :
+		qsort(a, n, sizeof(*a), is_preemptive(t->ring) ? by_claim_key :
 		    by_age);
 	memset(&t->ready, 0, sizeof(t->ready));
 	for (i = 0; i < n; i++)
@@ -580,7 +583,7 @@ void
 order_enqueue(struct thread *t, struct vertex *v)
 {
 	if (is_preemptive(t->ring)) {
-		count_in_job(v);
+		count_in_claim(v);
 		insert_by_key(v);
 	} else {
 		list_append(&t->ready, v);
@@ -596,7 +599,7 @@ offer_vertices(struct thread *t, int open)
 {
 	const struct setting *s = &t->ring->conf->v;
 	struct vertex *v;
-	struct job *j;
+	struct claim *c;
 	unsigned n = open ? OFFERS_MOST : 0;
 
 	update_open(t, open, 0);
@@ -607,14 +610,14 @@ offer_vertices(struct thread *t, int open)
 		return;
 	order_sort_thread(t);
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
-		j = count_in_job(v);
-		if (j == NULL)
+		c = count_in_claim(v);
+		if (c == NULL)
 			return;		/* no memory; a later change helps */
 		list_remove(&t->ready, v);
 		v->offered = 1;
-		list_append(&j->offer, v);
+		list_append(&c->offer, v);
 		update_open(t, open, 1);
-		update_line(j);
+		update_line(c);
 	}
 }
 
@@ -637,14 +640,14 @@ next_preemptive(struct ring *r)
 {
 	struct vertex *v, *other;
 	struct timer *t;
-	struct job *j;
+	struct claim *c;
 
-	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
-		j = OWNER(struct job, line, t);
-		v = next_open_vertex(j);
+	while (r->nopen > 0 && (t = heap_first(&r->claims)) != NULL) {
+		c = OWNER(struct claim, line, t);
+		v = next_open_vertex(c);
 		if (v == NULL)
 			continue;
-		other = preempt_current(j);
+		other = preempt_current(c);
 		return other != NULL ? other : v;
 	}
 	return NULL;
@@ -684,77 +687,77 @@ int
 order_block_vertex(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = get_job(v);
+	struct claim *c = get_claim(v);
 
-	if (j == NULL)
+	if (c == NULL)
 		return -1;
 	if (!v->offered) {
 		list_remove(&v->thread->ready, v);
-		list_append(&j->offer, v);
+		list_append(&c->offer, v);
 		v->offered = 1;
 		update_open(v->thread, v->thread->can_take_agent, 1);
 	}
-	heap_set(&r->shares, &j->share, j->msg->nfed);
-	update_line(j);
+	heap_set(&r->shares, &c->share, c->msg->nfed);
+	update_line(c);
 	return 0;
 }
 
 int
 order_is_blocked(const struct vertex *v)
 {
-	const struct job *j = find_job(v);
+	const struct claim *c = find_claim(v);
 
-	return j != NULL && j->share.pos != 0 &&
-	    (v->offered || is_preemptive(j->ring));
+	return c != NULL && c->share.pos != 0 &&
+	    (v->offered || is_preemptive(c->ring));
 }
 
 struct vertex *
-order_unblock_job(struct ring *r, long nfree)
+order_unblock_claim(struct ring *r, long nfree)
 {
 	struct timer *t = heap_first(&r->shares);
 	struct vertex *v;
-	struct job *j;
+	struct claim *c;
 
 	if (t == NULL)
 		return NULL;
-	j = OWNER(struct job, share, t);
-	if (!order_is_below_share(j->msg, nfree))
+	c = OWNER(struct claim, share, t);
+	if (!order_is_below_share(c->msg, nfree))
 		return NULL;
-	v = j->offer.head;
+	v = c->offer.head;
 	if (is_preemptive(r)) {
-		heap_del(&r->shares, &j->share);
-		update_line(j);
+		heap_del(&r->shares, &c->share);
+		update_line(c);
 		return v;
 	}
-	end_offer(j, v);
+	end_offer(c, v);
 	list_insert(&v->thread->ready, v, v->thread->ready.head);
-	if (j->offer.n == 0)
-		free_job(j);
+	if (c->offer.n == 0)
+		free_claim(c);
 	return v;
 }
 
 void
 order_count_agents(struct message *m, int n)
 {
-	struct job *j;
+	struct claim *c;
 
 	m->nfed += n;
-	for (j = m->jobs; j != NULL; j = j->next)
-		if (j->share.pos != 0)
-			heap_set(&j->ring->shares, &j->share, m->nfed);
+	for (c = m->claims; c != NULL; c = c->next)
+		if (c->share.pos != 0)
+			heap_set(&c->ring->shares, &c->share, m->nfed);
 }
 
 void
-order_free_jobs(struct message *m)
+order_free_claims(struct message *m)
 {
 	struct vertex *v;
-	struct job *j;
+	struct claim *c;
 
-	while ((j = m->jobs) != NULL) {
-		while ((v = j->offer.head) != NULL) {
-			end_offer(j, v);
+	while ((c = m->claims) != NULL) {
+		while ((v = c->offer.head) != NULL) {
+			end_offer(c, v);
 			list_append(&v->thread->ready, v);
 		}
-		free_job(j);
+		free_claim(c);
 	}
 }

@@ -129,7 +129,7 @@ static int
 must_be_pinned(const struct vertex *v)
 {
 	return v->cancel != CANCEL_NONE ||
-	    (v->msg->untagged && v->left < v->nr);
+	    (v->msg->untagged && v->npending < v->nr);
 }
 
 /* Writes the tags of all vertices of the message, and requeues vertices that
@@ -153,13 +153,13 @@ write_all_tags(struct message *m)
  * fail: 0 or -1.  Without the line the tag is removed. */
 static int
 write_failure(const struct vertex *v, unsigned long off, const char *status,
-    const char *message, long when)
+    const char *text, long when)
 {
 	const char *name = v->msg->name;
 
 	if (ctl_set_tag(name, off, '-') < 0)
 		return -1;
-	if (ctl_append_diag(name, off, "", status, message, when) == 0)
+	if (ctl_append_diag(name, off, "", status, text, when) == 0)
 		return 0;
 	ctl_set_tag(name, off, ' ');
 	return -1;
@@ -186,8 +186,8 @@ end_vertex(struct vertex *v)
 
 	th_dequeue(v);
 	if (m->end == END_DROP || m->end == END_GONE)
-		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
-	m->left--;
+		q.rcpts_out += th_is_dsn(t) ? 0 : v->npending;
+	m->nvertices--;
 	m->ndsn -= th_is_dsn(t);
 	msg_end_vertex(v);
 	v->next = ended_vertices;
@@ -212,7 +212,7 @@ end_if_complete(struct message *m)
 		if (v->state != V_DONE && v->state != V_FED && (all ||
 		    th_is_final_dsn(v->thread)))
 			end_vertex(v);
-	if (m->left == 0)
+	if (m->nvertices == 0)
 		sweep_later(m);
 }
 
@@ -235,11 +235,11 @@ queue_vertex(struct vertex *v)
 	int dsn = th_is_dsn(t);
 	double at = v->wakeup;
 
-	m->left++;
+	m->nvertices++;
 	m->ndsn += dsn;
 	if ((m->was_forgotten || !q.start_loaded) && !dsn)
 		v->retry_index = retry_index_at_age(s, msg_age(m));
-	if (t->ngood + t->nbad == 0 && t->tries == 0 &&
+	if (t->ngood + t->nbad == 0 && t->deaths == 0 &&
 	    t->retry_index < v->retry_index)
 		t->retry_index = v->retry_index;
 	if (s->wakeuprestartonly && at <= now.mono && t->due.pos != 0)
@@ -293,10 +293,10 @@ note_dsn_due(struct message *m)
 }
 
 /* Marks the recipient as finished in core; its tag is written elsewhere.
- * status and message are as in msg_log_finished. */
+ * status and text are as in msg_log_finished. */
 static void
 finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
-    const char *message)
+    const char *text)
 {
 	struct message *m = v->msg;
 
@@ -306,7 +306,7 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 	m->some_done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		note_dsn_due(m);
-	msg_log_finished(v, r->off, state == RC_FAILED, status, message);
+	msg_log_finished(v, r->off, state == RC_FAILED, status, text);
 }
 
 void
@@ -335,7 +335,7 @@ has_host_died(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
 
-	return t->tries > 0 && t->died > v->msg->loaded;
+	return t->deaths > 0 && t->death_event > v->msg->load_event;
 }
 
 /* Returns the time of the last try of the vertex or of its host, wall; 0: there
@@ -356,25 +356,25 @@ last_try_time(const struct vertex *v)
 static int
 expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
-	const char *why = r->why;
-	char message[1200];
+	const char *why = r->reason;
+	char text[1200];
 	struct text t;
 
 	/* the host was the cause if the recipient had no try of its own */
 	if (why == NULL && (has_host_died(v) ||
-	    (v->msg->was_forgotten && v->thread->tries > 0)))
+	    (v->msg->was_forgotten && v->thread->deaths > 0)))
 		why = v->thread->reason;
-	text_init(&t, message, sizeof(message));
+	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s after ", how);
 	span_add(&t, msg_age(v->msg), 2);
 	if (why != NULL)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (write_failure(v, r->off, "4.4.7 (delivery time expired)", message,
+	if (write_failure(v, r->off, "4.4.7 (delivery time expired)", text,
 	    last_try_time(v)) < 0)
 		return -1;
-	finish_rcpt(v, r, RC_FAILED, "expire", message);
+	finish_rcpt(v, r, RC_FAILED, "expire", text);
 	return 0;
 }
 
@@ -450,8 +450,9 @@ end_if_due(struct vertex *v)
 	if (at > now.mono)
 		return at;
 	try_end += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
-	if (v->msg->was_forgotten && try_end < v->msg->since + UNTRIED_AGAIN)
-		try_end = v->msg->since + UNTRIED_AGAIN;
+	if (v->msg->was_forgotten &&
+	    try_end < v->msg->loaded_at + UNTRIED_AGAIN)
+		try_end = v->msg->loaded_at + UNTRIED_AGAIN;
 	if (untried_end < try_end)
 		untried_end = try_end;
 	if (v->tries == 0 && !has_host_died(v) && untried_end > now.mono)
@@ -481,9 +482,9 @@ warning_age(const struct vertex *v)
 	if (v->state == V_DONE)
 		return LONG_MAX;
 	s = &v->thread->ring->conf->v;
-	return v->warned < s->reports.n &&
+	return v->warned < s->warn_ages.n &&
 	    (s->delayreport || v->msg->wants_delay) ?
-	    s->reports.at[v->warned] : LONG_MAX;
+	    s->warn_ages.at[v->warned] : LONG_MAX;
 }
 
 /* Old mail that was just loaded is tried before a warning is sent on it, so
@@ -499,12 +500,12 @@ q_next_warning(const struct message *m)
 		age = warning_age(v);
 		next = age < next ? age : next;
 		untried |= age <= msg_age(m) && v->state != V_WAIT &&
-		    v->tries == 0 && v->thread->tries == 0;
+		    v->tries == 0 && v->thread->deaths == 0;
 	}
 	if (next == LONG_MAX)
 		return NEVER;
-	return untried && NOW < m->since + WARN_WAIT ? now.mono + WARN_AGAIN :
-	    (double)m->born + next;
+	return untried && NOW < m->loaded_at + WARN_WAIT ?
+	    now.mono + WARN_AGAIN : (double)m->born + next;
 }
 
 /* Returns the next portion of the message at the host of this one, or NULL. */
@@ -531,7 +532,7 @@ add_reasons(struct text *t, const struct vertex *v)
 	for (; v != NULL; v = next_portion(v))
 		for (r = v->r; r < v->r + v->nr; r++) {
 			if (r->state != RC_PENDING ||
-			    (last != NULL && last->why == r->why))
+			    (last != NULL && last->reason == r->reason))
 				continue;
 			if (last == NULL)
 				first = r;
@@ -540,8 +541,8 @@ add_reasons(struct text *t, const struct vertex *v)
 			last = r;
 			if (t->len + REASON_MOST + 20 > t->size)
 				return first;
-			text_add(t, "%s", r->why != NULL ? r->why :
-			    v->thread->tries > 0 && v->thread->reason != NULL ?
+			text_add(t, "%s", r->reason != NULL ? r->reason :
+			    v->thread->deaths > 0 && v->thread->reason != NULL ?
 			    v->thread->reason : "");
 		}
 	return first;
@@ -564,8 +565,8 @@ write_delay_lines(struct message *m)
 		if (warning_age(v) > age)
 			continue;
 		s = &v->thread->ring->conf->v;
-		for (ndue = v->warned; ndue < s->reports.n &&
-		    s->reports.at[ndue] <= age; )
+		for (ndue = v->warned; ndue < s->warn_ages.n &&
+		    s->warn_ages.at[ndue] <= age; )
 			ndue++;
 		text_init(&f, fields, sizeof(fields));
 		text_add(&f, "\1delayed\1\1%d%s\1", ndue, s->delayreport ?
@@ -592,7 +593,7 @@ q_run_message_timer(struct message *m)
 	double at, next = NEVER;
 
 	heap_del(&q.due_messages, &m->due);
-	if (m->left == 0) {	/* the files could not be removed */
+	if (m->nvertices == 0) {	/* the files could not be removed */
 		sweep_later(m);
 		return;
 	}
@@ -640,7 +641,7 @@ q_add_message(struct message *m)
 
 	if (heap_reserve(&q.due_messages, q.messages.n + 1) < 0)
 		return -1;
-	m->loaded = ++q.events;
+	m->load_event = ++q.events;
 	while ((twin = msg_find_number(num, twin)) != NULL)
 		m->has_twin = twin->has_twin = 1;
 	m->is_complete = m->nr == 0;	/* nothing was left in the file */
@@ -766,17 +767,16 @@ parse_retryat(struct vertex *v, const char *s)
 
 /* Notes a deferral of the recipient; host: HOST_ bits. */
 static void
-defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *message)
+defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *text)
 {
-	struct thread *t = v->thread;
-	char text[REASON_MOST + 1];
+	char reason[REASON_MOST + 1];
 
-	text_fmt(text, sizeof(text), "%s", message);
+	text_fmt(reason, sizeof(reason), "%s", text);
 	r->deferred = 1;
-	msg_set_reason(v, r, text);
+	msg_set_reason(v, r, reason);
 	if (host & HOST_BAD)
-		reason_copy(&t->reason, text);
-	v->host |= host;
+		reason_copy(&v->thread->reason, reason);
+	v->host_bits |= host;
 }
 
 /* Returns the notary field with this number, from 0, and the fields behind it;
@@ -844,7 +844,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 	struct message *m = v->msg;
 
 	msg_finish_rcpt(v, r, RC_OK);
-	v->host |= HOST_GOOD;
+	v->host_bits |= HOST_GOOD;
 	if (th_is_final_dsn(v->thread)) {
 		m->end = s->state == RC_OK ? END_REMOVE : END_ASIDE;
 		if (strcmp(s->word, "error2") == 0)
@@ -877,18 +877,18 @@ wants_success(const char *name, unsigned long off)
  * text, which the agent dsn can do without. */
 static void
 apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
-    const char *notary, const char *message)
+    const char *notary, const char *text)
 {
 	const char *name = v->msg->name;
 	unsigned long off = r->off;
 	int failed = s->state == RC_FAILED, bad = 0;
 	int needs_line = s->ours && (failed || wants_success(name, off));
 
-	if (failed && *message == '\0')
-		message = "(unknown)";
+	if (failed && *text == '\0')
+		text = "(unknown)";
 	if (needs_line)
 		bad = ctl_append_diag(name, off, notary, failed ?
-		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
+		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", text,
 		    now.wall) < 0;
 	if (bad && failed) {
 		ctl_set_tag(name, off, ' ');	/* for another try */
@@ -896,8 +896,8 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 		    "the failure cannot be written into the control file");
 		return;
 	}
-	v->host |= HOST_GOOD;
-	finish_rcpt(v, r, s->state, s->word, message);
+	v->host_bits |= HOST_GOOD;
+	finish_rcpt(v, r, s->state, s->word, text);
 	if (needs_line)
 		note_dsn_due(v->msg);
 }
@@ -920,7 +920,7 @@ note_relay(struct ta *ta, const char *notary)
 
 const char *
 q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
-    const char *notary, const char *status, const char *message)
+    const char *notary, const char *status, const char *text)
 {
 	const struct status *s = statuses;
 	struct vertex *v;
@@ -936,13 +936,13 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 	ta->repeated = s->state == RC_PENDING && r->deferred;
 	note_relay(ta, notary);
 	if (s->dated)
-		message = parse_retryat(v, message);
+		text = parse_retryat(v, text);
 	if (s->state == RC_PENDING)
-		defer_rcpt(v, r, host_bits(v->thread, s->all, notary), message);
+		defer_rcpt(v, r, host_bits(v->thread, s->all, notary), text);
 	else if (th_is_dsn(v->thread))
-		apply_dsn_report(v, r, s, message);
+		apply_dsn_report(v, r, s, text);
 	else
-		apply_final_report(v, r, s, notary, message);
+		apply_final_report(v, r, s, notary, text);
 	return NULL;
 }
 
@@ -996,14 +996,15 @@ static void
 move_to_last_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
-	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
-	    v->msg->untagged ? NULL : ctl_find_rcpt(v->msg->name, v->r[0].off);
+	const struct ctl *c = !th_is_local(t) || t->box != 0 ||
+	    v->npending != 1 || v->msg->untagged ? NULL :
+	    ctl_find_rcpt(v->msg->name, v->r[0].off);
 
 	move_to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
 	if (v->thread == t)
 		return;
-	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&v->thread->reason, v->r[0].why);
+	if (v->host_bits & HOST_BAD && v->r[0].reason != NULL)
+		reason_copy(&v->thread->reason, v->r[0].reason);
 	th_update(t);
 }
 
@@ -1031,8 +1032,9 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		v->tried = NOW;
 		v->returned = 0;
 	}
-	has_own_try = !m->held && reason != NULL && (!(v->host & HOST_BAD) ||
-	    until <= now.mono || v->wakeup > now.mono);
+	has_own_try = !m->held && reason != NULL &&
+	    (!(v->host_bits & HOST_BAD) || until <= now.mono ||
+	    v->wakeup > now.mono);
 	if (has_own_try)
 		wakeup = choose_next_try(v);
 	v->wakeup = has_own_try ? wakeup : 0;
@@ -1041,7 +1043,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		msg_log_deferred(v, wakeup, relay);
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
-		    msg_id(m), t->ring->chan->name, t->host, v->left);
+		    msg_id(m), t->ring->chan->name, t->host, v->npending);
 	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
 
@@ -1059,7 +1061,7 @@ q_end_job(struct ta *ta, const char *reason)
 			has_report = 1;
 		else if (r->state == RC_PENDING)
 			apply_tag(v, r);
-	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
+	if (v->npending == 0 && m->nvertices == 1 && !m->dsn_due) {
 		/* tags are needed only if the files cannot be removed now */
 		m->untagged = 1;
 	} else if (write_tags(v) < 0) {
@@ -1067,11 +1069,11 @@ q_end_job(struct ta *ta, const char *reason)
 		advance_timer(m, now.mono + CHECK_AGAIN);
 	}
 	move_to_last_box(v);
-	th_report_host(v->thread, v->host);
+	th_report_host(v->thread, v->host_bits);
 	/* an agent that reports nothing may have found no file */
-	if (reason != NULL && v->left > 0 && !has_report)
+	if (reason != NULL && v->npending > 0 && !has_report)
 		drop_if_gone(m);
-	if (m->end >= END_DROP || v->left == 0) {
+	if (m->end >= END_DROP || v->npending == 0) {
 		end_vertex(v);
 		end_if_complete(m);
 	} else if (v->cancel == CANCEL_NONE || cancel_now(v) < 0)
@@ -1116,7 +1118,7 @@ unlink_message(struct message *m)
 	if (q.largest == m)
 		q.largest = NULL;
 	msg_set_channel(m, NULL);
-	order_free_jobs(m);
+	order_free_claims(m);
 	heap_del(&q.due_messages, &m->due);
 	hash_del(&q.messages, &m->link);
 	q.nheld -= m->held;
@@ -1194,14 +1196,14 @@ q_sweep(void)
 
 	while ((v = *p) != NULL) {
 		/* write_all_tags still needs the vertex */
-		if (v->msg->untagged && v->msg->left > 0) {
+		if (v->msg->untagged && v->msg->nvertices > 0) {
 			p = &v->next;
 			continue;
 		}
 		*p = v->next;
 		v->next = NULL;
 		/* end_message frees the last vertices of a message */
-		if (v->msg->left > 0)
+		if (v->msg->nvertices > 0)
 			msg_free_vertex(v);
 	}
 	while ((m = ended_messages) != NULL) {

@@ -89,7 +89,7 @@ struct setting {
 		long	n;
 		int	at[NUMBERS_MOST];
 	} retries,		/* factors of interval */
-	  reports;		/* ages in seconds at which warnings are sent,
+	  warn_ages;		/* ages in seconds at which warnings are sent,
 				 * rising */
 	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
 	const char *command;	/* NULL: no command */
@@ -177,7 +177,7 @@ struct rcpt {
 	unsigned state : 2;	/* enum rcpt_state */
 	unsigned char deferred;	/* 1: a report of this run has deferred the
 				 * recipient */
-	const char *why;	/* reason of the last deferral, or NULL */
+	const char *reason;	/* reason of the last deferral, or NULL */
 };
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
@@ -194,8 +194,8 @@ struct rcpt {
  * may name recipients: the agent gets a portion, and the other recipients
  * become a vertex of their own, a portion, too.  The portions of a message
  * stand in the order of their offsets.  The sweep frees a vertex when it is
- * DONE.  A change of state is O(1), except for the heaps of its thread, job and
- * message.
+ * DONE.  A change of state is O(1), except for the heaps of its thread, claim
+ * and message.
  *
  *	NEW -> WAIT | READY | PINNED
  *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | PINNED | DONE
@@ -203,8 +203,7 @@ struct rcpt {
  *	WAIT | READY -expired, or its message is forgotten-> DONE
  *
  *	lists:	WAIT	wait of its thread
- *		READY	ready of its thread; or offered: offer of its message's
- *			struct job (order.c)
+ *		READY	ready of its thread; or offered: offer of its claim
  *		FED	jobs of its agent, which may be starting
  *		PINNED	none, so that nothing wakes, feeds or forgets it: its
  *			message is held; or the vertex is to be deleted or
@@ -232,15 +231,15 @@ struct vertex {
 	struct vertex *next, *prev;	/* neighbours on the list that has the
 					 * vertex; DONE: next on the sweep's
 					 * list */
-	struct vertex *other, *before;	/* neighbours in the message */
+	struct vertex *mnext, *mprev;	/* neighbours in the message */
 	struct ta *ta;		/* FED: the agent */
 	struct rcpt *r;		/* nr recipients; &one for none or one */
 	struct rcpt one;
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that the file shows as sent */
-	unsigned left;		/* recipients not finished */
+	unsigned npending;	/* recipients not finished, RC_PENDING */
 	unsigned counted;	/* READY: recipients of the vertex that its
-				 * struct job counts */
+				 * claim counts */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; NEW, WAIT: the next try; FED: the
 				 * latest retryat of this run, or 0; PINNED for
@@ -257,8 +256,8 @@ struct vertex {
 	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
 				 * FED: after the report; PINNED: in a later
 				 * pass */
-	unsigned host : 3;	/* HOST_ bits of this run */
-	unsigned offered : 1;	/* READY: 1: on the list of its struct job */
+	unsigned host_bits : 3;	/* HOST_ bits of this run */
+	unsigned offered : 1;	/* READY: 1: on the list of its claim */
 	unsigned portion : 1;	/* other vertices have recipients of the message
 				 * at this host, or had some */
 };
@@ -281,28 +280,28 @@ enum msg_end { END_REMOVE,
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
-	struct job *jobs;	/* the message in each ring, owned by order.c;
-				 * not jobs of agents */
+	struct claim *claims;	/* one for each ring with READY vertices of the
+				 * message, at most; owned by order.c */
 	struct chan *chan;	/* the channel that counts the message: that of
 				 * the first recipient; dsn, when only a DSN
 				 * is left */
-	struct vertex *vertices;	/* linked by other */
+	struct vertex *vertices;	/* linked by mnext */
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
 	struct message *swept;	/* next on the sweep's list */
-	unsigned long loaded;	/* the number, from q.events, of the loading */
+	unsigned long load_event;	/* q.events at the loading */
 	struct timer due;	/* the next expiry or warning */
 	int	born;		/* mono; arrival by the message file's mtime */
 	int	queued;		/* mono; when the control file was put into
 				 * transport/ */
 	struct spool_time time;	/* of the message file, for the spool id */
-	int	since;		/* mono; when the message was loaded */
+	int	loaded_at;		/* mono; when the message was loaded */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
-	unsigned left;		/* vertices not DONE */
+	unsigned nvertices;	/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned ndsn : 2;	/* vertices on the channel dsn; left counts
-				 * them, too */
+	unsigned ndsn : 2;	/* vertices on the channel dsn; nvertices
+				 * counts them, too */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned wants_delay : 1;	/* a NOTIFY list has DELAY */
@@ -392,9 +391,9 @@ struct thread {
 				 * none yet */
 	unsigned long ngood, nbad;	/* numbers of reports */
 	char	*reason;	/* of the last bad report, or NULL */
-	unsigned long died;	/* q.events at the last death */
+	unsigned long death_event;	/* q.events at the last death */
 	unsigned short retry_index;	/* the next factor, for dead times */
-	unsigned short tries;	/* deaths in a row */
+	unsigned short deaths;	/* deaths in a row */
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* vertices and agents */
 	struct timer turn;	/* in ready of the ring */
@@ -412,7 +411,7 @@ struct thread {
 				 * last */
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned npinned;	/* vertices PINNED */
-	unsigned noffer;	/* READY vertices on the lists of their jobs */
+	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
 	unsigned fresh;		/* vertices appended to ready since ready was
 				 * sorted */
@@ -465,21 +464,20 @@ struct ring {
 	struct heap ready;	/* threads with a turn, by turn */
 	double	turn;		/* number of the last turn; a thread gets the
 				 * next one */
-	/* jobs here are struct job of order.c, not jobs of agents */
-	struct heap jobs;	/* jobs with offers, by key */
-	struct heap shares;	/* jobs of messages at their share, by nfed */
-	unsigned njobs;		/* jobs, with and without offers */
+	struct heap claims;	/* claims with offers, by key */
+	struct heap shares;	/* claims of messages at their share, by nfed */
+	unsigned nclaims;	/* claims, with and without offers */
 	unsigned nopen;		/* threads that can take an agent and have
 				 * vertices on offer */
-	struct job *judged;	/* the job that was compared last */
-	struct job *rival;	/* the job that may preempt judged, or NULL */
+	struct claim *judged;	/* the claim that was compared last */
+	struct claim *rival;	/* the claim that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was last searched for */
 	struct ta *idle;	/* idle agents, newest first */
 	struct counts counts;
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
 	unsigned long started;	/* number of the last start among all starts */
-	enum limit pending;	/* the limit that stops the next agent */
+	enum limit stopped_by;	/* the limit that stops the next agent */
 	char	*trouble;	/* why no agent could be started */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
@@ -549,7 +547,7 @@ struct queue {
 	unsigned nagents;	/* agents not yet gone */
 	struct counts counts;	/* all agents but that of the channel dsn */
 	unsigned long events;	/* counts messages loaded, destinations that
-				 * died and jobs moved to the end of their line:
+				 * died and claims moved to the end of the line:
 				 * the order in which these happened */
 	/* for the dump and the log; without DSNs; what is forgotten counts as
 	 * not come in */
@@ -597,7 +595,7 @@ struct ta {
 	int	in, out;	/* descriptors from and to the agent, one
 				 * socket or two pipes; -1: closed */
 	enum ta_state state;
-	unsigned skip;		/* #idle lines that no #hungry has answered */
+	unsigned unanswered;	/* #idle lines that no #hungry has answered */
 	unsigned stretch;	/* jobs of this thread, fed in a row */
 	unsigned long njobs;	/* jobs fed since the start */
 	unsigned noise;		/* lines outside the protocol, and reports
@@ -615,7 +613,7 @@ struct ta {
 				 * first #hungry this is a guess */
 	double	born;		/* mono; the start */
 	double	heard;		/* mono; the last sign of life */
-	double	fed;		/* mono; when a job was last sent; -1:
+	double	fed_at;		/* mono; when a job was last sent; -1:
 				 * never */
 	char	*part;		/* npart bytes of a line not yet ended */
 	size_t	npart;

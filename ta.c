@@ -208,7 +208,8 @@ count_waiting_rings(struct ring *r, int limit)
 	long n = 0;
 
 	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
-		n += (int)o->pending == limit && limit_counts(o, limit) == s &&
+		n += (int)o->stopped_by == limit &&
+		    limit_counts(o, limit) == s &&
 		    s->nta <= limit_value(o, limit) &&
 		    (o != r || r->conf->bound);
 	return n;
@@ -249,7 +250,7 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 		th_sleep(t);
 		return;
 	}
-	r->pending = NO_START;
+	r->stopped_by = NO_START;
 	if (r->start_at > now.mono)
 		return;
 	r->start_at = now.mono + seconds;
@@ -266,7 +267,7 @@ add_agent(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
-	ta->fed = -1;		/* never; mono begins at 0 */
+	ta->fed_at = -1;		/* never; mono begins at 0 */
 	ta->portions = r->portions;
 	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
@@ -505,7 +506,7 @@ send_job(struct ta *ta, const struct vertex *v)
 		spool_log_verbose(name, note);
 	}
 	send_line(ta, line);
-	ta->fed = now.mono;
+	ta->fed_at = now.mono;
 }
 
 /* Returns 1 if jobs are fed one by one: for a mailbox, as a job may show that
@@ -725,10 +726,10 @@ handle_hungry(struct ta *ta, const char *words)
 	clear_complaint(ta);
 	if (ta->state == TA_STARTING) {
 		send_first(ta);
-	} else if (ta->skip > 0) {
-		ta->skip--;
+	} else if (ta->unanswered > 0) {
+		ta->unanswered--;
 		return;
-	} else if (ta->jobs.n == 0 || ta->fed < 0) {
+	} else if (ta->jobs.n == 0 || ta->fed_at < 0) {
 		/* a closing agent may not have read the empty line yet */
 		if (ta->state != TA_CLOSING)
 			note_noise(ta, "hungry, but it has no job", "");
@@ -761,10 +762,11 @@ handle_report(struct ta *ta, char *line)
 	if (*text != '\0')
 		*text++ = '\0';
 	if (ta->jobs.n > 0)
-		ta->skip = 0;	/* an answer to #idle would have come before
-				 * this report, so none will come */
-	why = ta->fed < 0 ? "before it got a job" : q_apply_report(ta, num, off,
-	    notary, status, text + strspn(text, " "));
+		ta->unanswered = 0;	/* an answer to #idle would have come
+					 * before this report: none will come */
+	why = ta->fed_at < 0 ? "before it got a job" :
+	    q_apply_report(ta, num, off, notary, status,
+	    text + strspn(text, " "));
 	if (why == NULL && ta->repeated) {
 		ta->steps++;	/* too many are no sign of life */
 	} else if (why == NULL) {
@@ -888,7 +890,7 @@ has_begun(const struct ta *ta)
 	const struct vertex *v = ta->jobs.head;
 	int tag;
 
-	if (v->host != 0 || th_is_dsn(v->thread))
+	if (v->host_bits != 0 || th_is_dsn(v->thread))
 		return 1;
 	tag = ctl_read_tag(v->msg->name, v->r[0].off, NULL);
 	return tag == '~' || tag == '+' || tag == '-';
@@ -899,7 +901,7 @@ static void
 release_jobs(struct ta *ta, int status)
 {
 	struct ring *r = ta->ring;
-	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;	/* jobs sent */
+	unsigned jobs = ta->fed_at < 0 ? 0 : ta->jobs.n;	/* jobs sent */
 	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
 	int finished_some = ta->njobs > ta->jobs.n;
 	int in_use = !q.no_feeding && !ring_is_old(r);
@@ -1022,9 +1024,9 @@ feed_next(struct ring *r)
 	struct vertex *v;
 	struct ta *idle;
 
-	r->pending = NO_LIMIT;
+	r->stopped_by = NO_LIMIT;
 	while ((v = order_next_vertex(r)) == NULL) {
-		v = order_unblock_job(r, count_free_agents(r));
+		v = order_unblock_claim(r, count_free_agents(r));
 		if (v == NULL)
 			return -1;
 		th_update(v->thread);
@@ -1045,8 +1047,8 @@ feed_next(struct ring *r)
 		feed_idle(idle, v);
 		return 0;
 	}
-	r->pending = start_limit(r, v->thread);
-	if (r->pending != NO_LIMIT)
+	r->stopped_by = start_limit(r, v->thread);
+	if (r->stopped_by != NO_LIMIT)
 		return feed_least_busy(v, s->overfeed + 1);
 	start_agent(v);
 	return 0;
@@ -1079,7 +1081,7 @@ send_idle(struct ring *r)
 		if (send_line(ta, "#idle\n") < 0)
 			continue;
 		ta->idle_sent = 1;
-		ta->skip++;
+		ta->unanswered++;
 		flush_output(ta);
 		ta->due = now.mono + s->idlemax;
 		if (s->maxage > 0 && ta->born + s->maxage < ta->due)
@@ -1135,7 +1137,7 @@ ta_feed_rings(void)
 	for (r = q.rings; r != NULL; r = r->next) {
 		r->pass_done = ring_is_old(r);
 		if (r->pass_done)
-			r->pending = NO_LIMIT;
+			r->stopped_by = NO_LIMIT;
 		else if (r->conf->bound)
 			feed_bound(r);
 		while (r->pass_done && r->idle != NULL)
@@ -1163,10 +1165,10 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 			fd_watch(ta->out, out, max);
 	}
 	for (r = q.rings; r != NULL && !q.no_feeding; r = r->next) {
-		if (r->pending == NO_LIMIT || !order_has_work(r))
+		if (r->stopped_by == NO_LIMIT || !order_has_work(r))
 			continue;
 		again = r->start_at > now.mono ? r->start_at - now.mono :
-		    r->pending == FORKRATE ? FORKRATE_AGAIN : wait;
+		    r->stopped_by == FORKRATE ? FORKRATE_AGAIN : wait;
 		if (again < wait)
 			wait = again;
 	}

@@ -52,10 +52,10 @@
  *
  * A run begins when a thread gets its first agent, and ends with its last one.
  * At the beginning order.c sorts the READY vertices, at random, by age or by
- * job; later ones are appended.  A vertex that the run has deferred is not fed
- * again before the run ends or an interval has passed.  A flush, or an answer
- * of the host that it was deferred for, makes it READY before; a T line does
- * not.
+ * claim; later ones are appended.  A vertex that the run has deferred is not
+ * fed again before the run ends or an interval has passed.  A flush, or an
+ * answer of the host that it was deferred for, makes it READY before; a T line
+ * does not.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
@@ -130,7 +130,7 @@ sweep_rings(void)
 	struct ring **p, *r;
 
 	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!ring_is_old(r) || r->nthreads > 0 || r->njobs > 0 ||
+		if (!ring_is_old(r) || r->nthreads > 0 || r->nclaims > 0 ||
 		    r->counts.nta > 0) {
 			p = &r->next;
 			continue;
@@ -139,7 +139,7 @@ sweep_rings(void)
 		release_config(r->conf->config);
 		free(r->trouble);
 		free(r->ready.v);
-		free(r->jobs.v);
+		free(r->claims.v);
 		free(r->shares.v);
 		free(r);
 	}
@@ -463,7 +463,8 @@ wake_vertices(struct thread *t, enum wake what)
 		if (what == WAKE_ALL ||
 		    (what == WAKE_DUE && due <= now.mono) ||
 		    (what == WAKE_OLD && v->tried < t->run) ||
-		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
+		    (what == WAKE_HOST && v->host_bits & HOST_BAD &&
+		    !v->dated)) {
 			list_remove(&t->wait, v);
 			make_ready(t, v);
 			continue;
@@ -597,16 +598,16 @@ th_sleep(struct thread *t)
 		return;
 	t->triggered = 0;
 	q.waiters[q.nwaits++ % MOVES] = 0;
-	t->died = ++q.events;
-	if (t->tries < USHRT_MAX)
-		t->tries++;
+	t->death_event = ++q.events;
+	if (t->deaths < USHRT_MAX)
+		t->deaths++;
 	q.unsaved |= CHANGES;
-	span = retry_next_wait(&t->ring->conf->v, &t->retry_index, t->tries,
+	span = retry_next_wait(&t->ring->conf->v, &t->retry_index, t->deaths,
 	    now.wall);
 	t->window = 0;
 	t->until = now.mono + span;
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
-	    t->chan->name, t->host, span, (unsigned)t->tries,
+	    t->chan->name, t->host, span, (unsigned)t->deaths,
 	    t->reason != NULL ? t->reason : "");
 	th_update(t);
 }
@@ -621,7 +622,7 @@ note_answer(struct thread *t)
 {
 	int was_dead = t->window == 0;
 
-	t->tries = t->retry_index = 0;
+	t->deaths = t->retry_index = 0;
 	free(t->reason);
 	t->reason = NULL;
 	fb_report_good(t);
@@ -710,7 +711,7 @@ split_vertex(struct vertex *v)
 
 	if (most == 0 && v->portion)
 		most = PORTION_MOST;
-	if (most == 0 || v->nr <= most || v->left < v->nr || v->msg->held ||
+	if (most == 0 || v->nr <= most || v->npending < v->nr || v->msg->held ||
 	    v->cancel != CANCEL_NONE ||
 	    (rest = msg_split_vertex(v, most)) == NULL)
 		return;
@@ -747,7 +748,7 @@ th_feed(struct ta *ta, struct vertex *v)
 	v->ta = ta;
 	v->wakeup = 0;
 	v->dated = 0;
-	v->host = 0;
+	v->host_bits = 0;
 	if (th_is_final_dsn(t)) {
 		q.nfed_dsn++;
 		v->msg->dsn_stale = 0;
@@ -780,7 +781,7 @@ th_unfeed(struct vertex *v)
 	v->ta = NULL;
 	q.nfed_dsn -= th_is_final_dsn(v->thread);
 	order_count_agents(v->msg, -1);
-	blocked = order_unblock_job(v->thread->ring, 0);
+	blocked = order_unblock_claim(v->thread->ring, 0);
 	if (blocked != NULL)
 		th_update(blocked->thread);
 }
@@ -822,7 +823,7 @@ change_ring(struct thread *t, struct ring *r)
 static double move_again;
 
 /* Moves the threads of old rings to new ones.  All READY vertices become READY
- * anew, as their jobs (order.c) belong to a ring. */
+ * anew, as their claims (order.c) belong to a ring. */
 static void
 move_threads(void)
 {
@@ -833,7 +834,7 @@ move_threads(void)
 
 	move_again = 0;
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
-		order_free_jobs(OWNER(struct message, link, l));
+		order_free_claims(OWNER(struct message, link, l));
 	for (t = q.all; t != NULL; t = t->next) {
 		r = ring_is_old(t->ring) ? get_ring(t->chan, t->host) : t->ring;
 		if (r == NULL) {

@@ -110,7 +110,7 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 
 	v->msg = g->m;
 	v->thread = th_get(th_get_channel("c"), host, 0);
-	v->left = n;
+	v->npending = n;
 	if (v->thread == NULL)
 		malformed("no memory", host);
 	ring = v->thread->ring;
@@ -166,7 +166,7 @@ named_hosts(struct msg *g, unsigned per)
 		}
 	}
 	free(s);
-	g->m->nr = g->m->left = i;
+	g->m->nr = g->m->nvertices = i;
 }
 
 static void
@@ -177,8 +177,8 @@ arrive(struct msg *g, unsigned per)
 
 	g->m = m;
 	g->v = mem_get(n * sizeof(*g->v));
-	m->nr = m->left = (unsigned)n;
-	m->loaded = ++q.events;
+	m->nr = m->nvertices = (unsigned)n;
+	m->load_event = ++q.events;
 	m->queued = m->born = NOW;
 	hash_add(&q.messages, &m->link, (unsigned long)g->id);
 	if (g->hosts != NULL)
@@ -218,12 +218,12 @@ done(long a)
 	struct thread *t = v->thread;
 
 	work[a] = NULL;
-	v->left = 0;
+	v->npending = 0;
 	th_unfeed(v);
 	th_report_host(t, HOST_GOOD);
 	v->state = V_DONE;
 	v->thread = NULL;
-	v->msg->left--;
+	v->msg->nvertices--;
 	th_detach_agent(&agents[a]);
 	th_update(t);
 }
@@ -252,7 +252,7 @@ clear_all(void)
 				th_dequeue(&msgs[i].v[n]);
 				th_update(msgs[i].v[n].thread);
 			}
-		order_free_jobs(msgs[i].m);
+		order_free_claims(msgs[i].m);
 		hash_del(&q.messages, l);
 		msg_free(msgs[i].m);
 		free(msgs[i].v);
@@ -417,24 +417,24 @@ picked_serial(long id)
 static int
 by_key(const void *a, const void *b)
 {
-	double x = (*(struct job *const *)a)->key;
-	double y = (*(struct job *const *)b)->key;
+	double x = (*(struct claim *const *)a)->key;
+	double y = (*(struct claim *const *)b)->key;
 
 	return x < y ? -1 : x > y;
 }
 
-/* The line of jobs, as in a vector. */
+/* The line of claims, as in a vector. */
 static void
 show_jobs(char *s, size_t size)
 {
-	static struct job *js[MSGS_MAX];
+	static struct claim *js[MSGS_MAX];
 	struct text t;
 	long i, n = 0;
 
 	text_init(&t, s, size);
 	for (i = 0; i < nmsgs; i++)
-		if (msgs[i].m != NULL && msgs[i].m->jobs != NULL)
-			js[n++] = msgs[i].m->jobs;
+		if (msgs[i].m != NULL && msgs[i].m->claims != NULL)
+			js[n++] = msgs[i].m->claims;
 	qsort(js, (size_t)n, sizeof(js[0]), by_key);
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",
@@ -442,7 +442,7 @@ show_jobs(char *s, size_t size)
 		    js[i]->used, js[i]->level, js[i]->entered - js[i]->gone);
 }
 
-/* Is the line of jobs after this slot as the vector says?  1 when it does not
+/* Is the line of claims after this slot as the vector says?  1 when it does not
  * say. */
 static int
 slot_holds(const struct vector *v, long slot)
@@ -529,7 +529,7 @@ picked_dest(const struct vector *v, long a, struct vertex *next, double slot)
 	text_add(&out, "%s%lu:%s", out.len > 0 ? " " : "",
 	    next->msg->link.hash, strchr(next->thread->host, '-') + 1);
 	if (v->per > 1)
-		text_add(&out, "(%u)", next->left);
+		text_add(&out, "(%u)", next->npending);
 	owner(next->msg)->last = (long)slot;
 	take(a, next);
 	until[a] = slot + 1;
@@ -601,7 +601,7 @@ replay(struct vector *v)
 		run_dest(v);
 	want = line_of(v, "order ");
 	good = bad == 0 && (want == NULL || strcmp(want, got) == 0) &&
-	    finishes_hold(v) && ring->njobs == 0 && ring->nopen == 0;
+	    finishes_hold(v) && ring->nclaims == 0 && ring->nopen == 0;
 	if (want != NULL && strcmp(want, got) != 0)
 		printf("# got  %s\n# want %s\n", got, want);
 	if (want == NULL && line_of(v, "finish ") == NULL)
@@ -766,7 +766,7 @@ next_allowed(void)
 		    order_block_vertex(v) < 0))
 			return v;
 		if (v == NULL)
-			v = order_unblock_job(ring, AGENTS_MAX);
+			v = order_unblock_claim(ring, AGENTS_MAX);
 		if (v == NULL)
 			return NULL;
 		th_update(v->thread);
@@ -824,7 +824,7 @@ nothing_lost(void)
 		printf("# %ld of %ld given after %ld steps\n", given, want,
 		    steps);
 	clear_all();
-	return given == want && (live() == NULL || live()->njobs == 0);
+	return given == want && (live() == NULL || live()->nclaims == 0);
 }
 
 /* A message for these hosts, or for n hosts of its own. */
@@ -877,7 +877,7 @@ hides_nobody(void)
 		take(0, order_next_vertex(ring));
 		done(0);
 	}
-	i = msgs[3].m->left;
+	i = msgs[3].m->nvertices;
 	done(1);
 	clear_all();
 	return i == 0;
@@ -932,7 +932,7 @@ choices(long blocked, long picks)
 		take(1, v);
 		done(1);
 		order_next_vertex(ring);
-		order_free_jobs(g.m);
+		order_free_claims(g.m);
 		hash_del(&q.messages, &g.m->link);
 		free(g.m);
 	}

@@ -109,7 +109,7 @@ check_message(struct message *m, long size)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		for (i = n = 0; i < v->nr; i++)
 			n += v->r[i].state == RC_PENDING;
-		fuzz_must(n > 0 && v->left == n && n == v->nr,
+		fuzz_must(n > 0 && v->npending == n && n == v->nr,
 		    "a job has some");
 		check_vertex(v, size);
 		if (!th_is_dsn(v->thread))

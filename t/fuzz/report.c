@@ -117,7 +117,7 @@ check(unsigned long num, const char *was, size_t size)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		for (i = left = 0; i < v->nr; i++)
 			left += v->r[i].state == RC_PENDING;
-		fuzz_must(left == v->left, "what is left is counted");
+		fuzz_must(left == v->npending, "what is left is counted");
 	}
 	n = fuzz_read(m->name, after, sizeof(after));
 	fuzz_must(n >= (long)size, "nothing is taken from the file");
@@ -136,7 +136,7 @@ check_others(void)
 	while (v != NULL && (v->thread == NULL ||
 	    strcmp(v->thread->host, "b.host") != 0))
 		v = msg_next_vertex(v);
-	fuzz_must(v != NULL && v->left == 1 && v->state == V_READY,
+	fuzz_must(v != NULL && v->npending == 1 && v->state == V_READY,
 	    "what it was not given is untouched");
 }
 
