@@ -58,7 +58,7 @@ END
 wait_log 'failed msg=233-1' && wait_log 'deferred msg=233-1 .*channel=wait' &&
     wait_log 'deferred msg=232-1 .*channel=dsn' 20
 like 'mailq lists a message that waits for its DSN' "$(list | tr '\n' '@')" \
-    '(^|@)232-1[^@]*@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@.*@2 messages, 1 recipient,'
+    '(^|@)232-1[^@]*@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: the sender gets a DSN after the pause@.*@2 messages, 1 recipient,'
 like 'a message that waits for its DSN cannot be bounced' \
     "$("$ask" order "$po" bounce 232-1 2>&1)" \
     '^no all recipients of 232-1 are done, its DSN is still to be sent$'
@@ -74,7 +74,7 @@ ok 'a message with a failure that is deleted still gets its DSN' \
 wait_log 'deferred msg=233-1 .*channel=dsn' 20
 is 'mailq lists the DSN of the message that was deleted, nothing else' \
     "$(list | tr '\n' '@')" \
-    '233-1@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@		on a@x.example: no such user@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'
+    '233-1@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: the sender gets a DSN after the pause@		on a@x.example: no such user@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'
 config >"$tmp/cf"
 sched_stop
 ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"

@@ -377,6 +377,8 @@ is 'of two diagnostics of a recipient the DSN has the later one' "$(fields 7)" \
 is 'the DSN has no further recipient' "$(got '^R8')" ''
 like 'the text of the DSN has the reason line by line' \
     "$(got '^T')" '@T   f0@x.example@T       smtp; 550 who\?@T       really@'
+like 'the text of the DSN says what an expanded recipient is' "$(got '^T')" \
+    '@T It was delivered, and passed on to other addresses, for:@T @T   s4@'
 is 'the DSN returns the message' \
     "$(got '^B')" 'B Subject: 101-1@B @B body of 101-1@B @'
 

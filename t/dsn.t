@@ -50,14 +50,14 @@ is 'a job with a name that leads elsewhere is refused' \
     '#resync ../101-1'
 failed 103-1 '<>'
 like 'a failure without a sender for the DSN is an error' \
-    "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 the failure was reported to no sender"
+    "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 a failure was reported to no sender"
 simple "$po" 104-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d-u@x.example|failed|5.1.1|||no
 END
 like 'a failure that -x keeps out of DSNs is an error' \
     "$(job "104-1${tab}failure" -x 'smtp/*' -x '{none,fail}/[g-i]')" \
-    "^104/0$tab${tab}error the failure was reported to no sender"
+    "^104/0$tab${tab}error a failure was reported to no sender"
 like 'a failure that an older scheduler marked is in a DSN without -x' \
     "$(job "104-1${tab}failure" -x 'fail/g')" \
     "^104/0$tab${tab}ok to=anna@a.example rcpts=1 "
@@ -153,7 +153,7 @@ failed 106-1
 printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
 like 'the second DSN to a sender waits for the pause' "$(cd "$po/transport" &&
     "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
-    "105/0[^@]*ok to=.*@#hungry@106/0$tab${tab}retryat \+[56][0-9] its.*106/0$tab${tab}retryat \+"
+    "105/0[^@]*ok to=.*@#hungry@106/0$tab${tab}retryat \+[56][0-9] the sender.*106/0$tab${tab}retryat \+"
 printf 's smtp - anna@a.example 0\nr-          a h u@x.example 0\ns smtp - bert@b.example 0\nr-          b h v@x.example 0\nm\n\nd u@x.example|failed|5.1.1|||no\nd v@x.example|failed|5.1.1|||no\n' |
     { printf 'i 107-1\no 0\n'; cat; } | mail "$po" 107-1
 failed 108-1

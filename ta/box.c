@@ -49,7 +49,8 @@
 /* ---- outcomes -------------------------------------------------------- */
 
 int
-box_over(struct outcome *end, int code, const char *status, const char *text)
+box_set_outcome(struct outcome *end, int code, const char *status,
+    const char *text)
 {
 	end->code = code;
 	text_fmt(end->status, sizeof(end->status), "%s", status);
@@ -147,8 +148,8 @@ is_stale(int fd, const struct stat *st)
 	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
 	    st->st_uid == geteuid())
 		return 1;
-	/* a time that is ten years ago proves nothing about a process that
-	 * seems to live here */
+	/* after ten years the clock was set: then the lock is believed if its
+	 * process may be alive here */
 	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
 	    (len > 0 && !here) || is_process_gone(pid));
 }
@@ -591,7 +592,7 @@ check_copy(struct mail *m, const char *path, int unread)
 		return defer_full(m);
 	if (m->error != 0)
 		return box_failed(m, "write to", path, m->error);
-	return !unread ? 0 : box_over(m->end, X_TEMPFAIL, "4.3.0",
+	return !unread ? 0 : box_set_outcome(m->end, X_TEMPFAIL, "4.3.0",
 	    "the message cannot be read, or is being changed");
 }
 

@@ -67,7 +67,7 @@ struct mail {
 };
 
 /* These set the outcome and return -1, which the caller returns. */
-int	box_over(struct outcome *, int code, const char *status,
+int	box_set_outcome(struct outcome *, int code, const char *status,
 	    const char *text);
 int	box_defer(struct mail *, const char *what);	/* 4.2.0 BOX WHAT */
 int	box_failed(struct mail *, const char *what, const char *path,

@@ -544,8 +544,8 @@ send_items(void)
 	char what[40];
 	int bad, err, i;
 
-	/* a trial: writes the tag that is there, since a DSN whose line cannot
-	 * be marked would be sent again and again */
+	/* a trial: writes the tag of a line without a DSN, since a DSN whose
+	 * line cannot be marked would be sent again and again */
 	if (dsn_open_control(&dsn, 0) < 0 ||
 	    diag_set_tag(&dsn.diags, dsn.items[0].at, ' ') < 0 ||
 	    dsn_write(&dsn, &post) < 0)
@@ -754,7 +754,7 @@ answer_job(const char *name, int failed, long wait)
 	char later[850];
 
 	if (wait > 0 && !failed) {
-		text_fmt(later, sizeof(later), "+%ld %s%sits sender gets a "
+		text_fmt(later, sizeof(later), "+%ld %s%sthe sender gets a "
 		    "DSN after the pause", wait, result_mem, sep);
 		lib_report_job(name, "retryat", later);
 		return;
@@ -764,7 +764,7 @@ answer_job(const char *name, int failed, long wait)
 		    strerror(errno));
 		v = "deferred";
 	} else if (strncmp(v, "error", 5) == 0) {
-		text_add(&result, "%sthe failure was reported to no sender",
+		text_add(&result, "%sa failure was reported to no sender",
 		    sep);
 	} else if (result.len == 0) {
 		text_add(&result, "no DSN is needed");

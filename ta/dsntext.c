@@ -64,13 +64,13 @@ static const struct {
 } actions[] = {
 	{ "failed", "FAILED",
 	    "It could not be delivered, and will not be tried again, for" },
-	{ "delayed", "DELAYED", "It is delayed; there will be further "
-	    "attempts, to" },
+	{ "delayed", "DELAYED",
+	    "It is delayed, and will be tried again, for" },
 	{ "relayed", "RELAYED-OK",
 	    "It was passed to a system that sends no such notices, for" },
 	{ "delivered", "DELIVERED-OK", "It was delivered to" },
 	{ "expanded", "EXPANDED-OK",
-	    "It was delivered, and passed on to others, at" }
+	    "It was delivered, and passed on to other addresses, for" }
 };
 
 /* ---- fields and lines -------------------------------------------------- */
@@ -187,8 +187,9 @@ has_type(const char *s)
 	return p > s && *p == ';' && p[1 + strspn(p + 1, " ")] != '\0';
 }
 
-/* Writes an address as "rfc822; ADDRESS", or if it has UTF-8, as "utf-8; " with
- * \x{HEX} for each such character (RFC 6533). */
+/* Writes an address as "rfc822; ADDRESS", or as "x-local; NAME" if it has no
+ * domain.  An address with UTF-8 is written as "utf-8; " with \x{HEX} for each
+ * such character and for \ + = (RFC 6533). */
 static void
 put_address(FILE *f, const char *field, const char *user)
 {
@@ -442,7 +443,7 @@ read_item(struct dsn *r, const struct item *it)
 
 /* ---- the returned message -------------------------------------------- */
 
-/* Copies a piece of a file: 0, or 1 when c->most bytes are copied. */
+/* Copies a piece of a file: 0, or 1 if c->most leaves no room for its end. */
 static int
 copy_piece(void *copy, const char *s, size_t n)
 {
@@ -806,8 +807,9 @@ find_status(const char *text, const char *class)
 	return s;
 }
 
-/* Writes the Status field.  The status comes from the agent's field, or for a
- * delay from the text of the deferral. */
+/* Writes the Status field: for a delay the status in the text of the deferral,
+ * for an expired recipient 4.4.7, else the agent's status.  A default replaces
+ * a missing status, and one of a class that does not fit the action. */
 static void
 put_status(FILE *f, const struct dsn *r, const struct item *it)
 {

@@ -88,8 +88,8 @@ shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
 }
 
 /* Sets the text and the fields of a recipient: the router's reason, if there is
- * one, and the kind of error.  The text leaves out what a form tells of the
- * kind. */
+ * one, and the kind of error.  If there is a form, which tells of the kind, the
+ * text is the reason alone. */
 static void
 describe_item(struct dsn *r, const struct item *it)
 {

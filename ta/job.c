@@ -11,8 +11,8 @@
  * A lock is the tag '~' with our process number in the six bytes behind it,
  * right aligned; a number of more digits is 'a' and five digits of base 36. Two
  * agents may be given the same message, so all locks are set under one fcntl
- * lock, the guard, and read back at the end.  (lock_set in lib.c is another
- * fcntl lock, which shows that this process lives.)  A process that is stopped
+ * lock, the guard, and read back at the end.  (Another fcntl lock, which lib.c
+ * sets by lock_set, shows that this process lives.)  A process that is stopped
  * while it has the guard would stop the whole message.  So we wait for it some
  * tenths of a second, then go on without; only the reading back protects us
  * then.  Old files have no room for the number; their recipients get no lock.

@@ -107,9 +107,8 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* u->name gets the system's spelling, such as in upper case.  A name
-	 * that no path can have is copied only for a uid, whose path is given
-	 */
+	/* u->name gets the system's spelling, such as in upper case.  For a
+	 * uid the name makes no path, so it may be any name */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -117,8 +116,8 @@ find_user(struct user *u, const char *name, long uid)
 #endif
 }
 
-/* Sets the user u->name, or the user with that name in lower case, or with
- * either name up to its '+'. */
+/* Sets the user u->name.  If there is none, tries the name in lower case, then
+ * the name up to its '+', then that in lower case. */
 static int
 find_mail_user(struct user *u)
 {
@@ -171,21 +170,21 @@ find_user_of_word(struct user *u, long uid, const char *word,
 	int bad = find_user_of_uid(u, uid) < 0;
 
 	if (bad && errno != 0)
-		return box_over(end, X_TEMPFAIL, "4.3.0",
+		return box_set_outcome(end, X_TEMPFAIL, "4.3.0",
 		    "users cannot be looked up now");
 	if (bad)
-		return box_over(end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
-		    "mail to programs is not allowed here" :
+		return box_set_outcome(end, X_UNAVAILABLE, "5.7.1",
+		    *word == '|' ? "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
 	if (strcmp(word, NO_MAIL) == 0)
 		return 0;
 	if (uid == 0 && !opt.as_root)
-		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
-		    "are not for root, unless mailbox is given -0");
+		return box_set_outcome(end, X_TEMPFAIL, "4.7.0", "files and "
+		    "programs are not for root, unless mailbox is given -0");
 	if (geteuid() != 0 && geteuid() != u->uid)
-		return box_over(end, X_TEMPFAIL, "4.3.5", "only root can "
-		    "deliver in the name of another user; set user=root for "
-		    "mailbox in scheduler.cf");
+		return box_set_outcome(end, X_TEMPFAIL, "4.3.5", "only root "
+		    "can deliver in the name of another user; set user=root "
+		    "for mailbox in scheduler.cf");
 	return 0;
 }
 
@@ -211,8 +210,10 @@ set_box_user(const char *word, struct user *u, struct outcome *end)
 	}
 	if (!bad)
 		return 0;
-	return errno != 0 ? box_over(end, X_TEMPFAIL, "4.3.0",
-	    "users cannot be looked up now") : box_over(end, X_NOUSER, "5.1.1",
+	if (errno != 0)
+		return box_set_outcome(end, X_TEMPFAIL, "4.3.0",
+		    "users cannot be looked up now");
+	return box_set_outcome(end, X_NOUSER, "5.1.1",
 	    "there is no such user here");
 }
 
@@ -232,8 +233,8 @@ host_of(const char *word)
 	    at : NULL;
 }
 
-/* Adds the recipient without its host, which begins at the '@' at, and without
- * quotes. */
+/* Adds the recipient without its quotes, and without its host if at, the '@'
+ * before the host, is not NULL. */
 static void
 add_local_part(struct text *t, const char *word, const char *at)
 {
@@ -292,7 +293,7 @@ run_as_user(struct mail *m, int (*act)(struct mail *))
 	else if (user_become(m->user->name, m->user->uid, m->user->gid) < 0)
 		box_failed(m, "become", m->user->name, errno);
 	else if (act(m) == 0)
-		box_over(m->end, 0, "2.0.0", "Ok");
+		box_set_outcome(m->end, 0, "2.0.0", "Ok");
 	m->end->state = OVER;
 	m->end->left = m->left;
 	fd_write(m->report, (const char *)m->end, sizeof(*m->end));
@@ -457,7 +458,7 @@ spare_others(struct mail *m)
 		return 0;
 	m->is_brief = 1;
 	m->left = 0;
-	return !s->hung ? 0 : box_over(m->end, X_TEMPFAIL, "4.2.0",
+	return !s->hung ? 0 : box_set_outcome(m->end, X_TEMPFAIL, "4.2.0",
 	    "an earlier delivery for this user took too long or was stopped; "
 	    "not tried now, as other recipients would wait");
 }
@@ -502,7 +503,7 @@ deliver_in_child(struct mail *m)
 		undo_in_child(m, &c.end);
 	m->hung = 1;
 	/* a status of the mailbox, so that other mail does not wait */
-	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.error);
+	return box_set_outcome(m->end, X_TEMPFAIL, "4.2.0", c.error);
 }
 
 /* ---- programs -------------------------------------------------------- */
@@ -614,7 +615,7 @@ deliver_to_program(struct mail *m, char *command)
 	m->hung = run.late || run.stopped;
 	if (m->hung)
 		v.status = "4.2.0";	/* so that other mail does not wait */
-	box_over(m->end, v.code, v.status, v.text);
+	box_set_outcome(m->end, v.code, v.status, v.text);
 	return v.code == 0 ? 0 : -1;
 }
 
@@ -677,7 +678,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	m.left = *left;
 	m.size_limit = (off_t)opt.size_limit;
 	m.report = -1;
-	box_over(end, 0, "2.0.0", "Ok");
+	box_set_outcome(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
 	add_local_part(&t, local, at);
 	if (at == NULL && (*word == '|' || *word == '/'))
