@@ -36,6 +36,7 @@
  * This module acts as the user of the process and never changes it.
  */
 #include "box.h"
+#include "job.h"
 #include <sys/utsname.h>
 #include <dirent.h>
 #include <signal.h>
@@ -248,22 +249,15 @@ box_unlock(struct mail *m)
  * have the locks, as another program may append mail after that.  0, or -1 if
  * the agent is gone, which alone can tag the recipient. */
 static int
-send_outcome(struct mail *m, int state, const struct stat *box,
-    const char *tmp_name)
+send_outcome(struct mail *m, int state, const char *tmp_name)
 {
-	struct outcome o;
-
-	memset(&o, 0, sizeof(o));
-	o.state = state;
-	o.left = m->left;
-	o.before = m->before;
-	text_fmt(o.text, sizeof(o.text), "%s", tmp_name);
-	if (box != NULL) {
-		o.dev = box->st_dev;
-		o.ino = box->st_ino;
-	}
-	return m->report < 0 ? 0 :
-	    fd_write(m->report, (const char *)&o, sizeof(o));
+	if (m->report < 0)
+		return 0;
+	m->end->state = state;
+	m->end->left = m->left;
+	m->end->before = m->before;
+	text_fmt(m->end->text, sizeof(m->end->text), "%s", tmp_name);
+	return fd_write(m->report, (const char *)m->end, sizeof(*m->end));
 }
 
 /* ---- how much a box may have ------------------------------------------- */
@@ -334,7 +328,6 @@ put_bytes(struct mail *m, const char *s, size_t n)
 		k = k < n ? k : n;
 		memcpy(m->buf + m->used, s, k);
 		m->used += k;
-		m->last = s[k - 1];
 	}
 }
 
@@ -354,36 +347,6 @@ put_plain(void *mail, const char *s, size_t n)
 }
 
 static const char from_word[] = "From ";	/* at the beginning of a line */
-
-/* Puts a piece of the message, with one more '>' in a line ">*From ", so that a
- * reader can undo that.  The '>' may stand anywhere before the word; so only
- * the word waits until it is complete.  The rest of a line is put at once. */
-static int
-put_quoted(void *mail, const char *s, size_t n)
-{
-	struct mail *m = mail;
-	const char *end;
-	size_t k;
-
-	for (; n > 0; s += k, n -= k) {
-		k = 1;
-		if (m->at >= 0 && *s == from_word[m->at]) {
-			if (++m->at == 5) {
-				put_text(m, ">From ");
-				m->at = -1;
-			}
-			continue;
-		}
-		put_bytes(m, from_word, m->at > 0 ? (size_t)m->at : 0);
-		/* a '>' at the beginning leaves us at the beginning */
-		if (m->at < 0 && (end = memchr(s, '\n', n)) != s)
-			k = end != NULL ? (size_t)(end - s) : n;
-		else if (m->at != 0 || *s != '>')
-			m->at = *s == '\n' ? 0 : -1;
-		put_bytes(m, s, k);
-	}
-	return m->error;
-}
 
 /* Adds "From sender Sat Nov 21 06:38:42 2026".  Readers split the line at
  * blanks, and some stop at a byte that is not ASCII. */
@@ -412,15 +375,46 @@ box_head(const struct mail *m, int with_from, struct text *t)
 	    m->rcpt->user);
 }
 
-static void
-put_head(struct mail *m, int with_from)
+/* Reports that the message begins, with the name of a file in tmp, if the box
+ * has room for it: 0 or -1. */
+static int
+begin_message(struct mail *m, const char *tmp_name)
+{
+	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
+		return defer_full(m);
+	return send_outcome(m, BEGUN, tmp_name) < 0 ?
+	    box_failed(m, "report", m->box, errno) : 0;
+}
+
+/* Writes head and message to m->fd, which is path, and syncs: 0 or -1. */
+static int
+write_message(struct mail *m, const char *path, int is_mbox)
 {
 	char head[HEAD_SIZE];
+	struct filter f;
 	struct text t;
+	int unread;
 
 	text_init(&t, head, sizeof(head));
-	box_head(m, with_from, &t);
+	box_head(m, is_mbox, &t);
 	put_bytes(m, head, t.len);
+	memset(&f, 0, sizeof(f));
+	f.put = put_plain;
+	f.out = m;
+	f.quotes = f.requotes = f.in_body = is_mbox;
+	unread = lib_message(m->job, m->rcpt, filter_put, &f) < 0;
+	filter_end(&f);
+	if (is_mbox)
+		put_text(m, f.last == '\n' ? "\n" : "\n\n");
+	flush_buf(m);
+	if (m->full)
+		return defer_full(m);
+	if (m->error == 0 && unread)
+		return box_set_outcome(m->end, X_TEMPFAIL, "4.3.0",
+		    "the message cannot be read, or is being changed");
+	if (m->error == 0 && fd_sync(m->fd) < 0)
+		m->error = errno;
+	return m->error == 0 ? 0 : box_failed(m, "write to", path, m->error);
 }
 
 /* ---- mbox ------------------------------------------------------------ */
@@ -584,44 +578,26 @@ cut_back(struct mail *m)
 #endif
 }
 
-/* Returns 0 if the message was read and written to path, or -1. */
-static int
-check_copy(struct mail *m, const char *path, int unread)
-{
-	if (m->full)
-		return defer_full(m);
-	if (m->error != 0)
-		return box_failed(m, "write to", path, m->error);
-	return !unread ? 0 : box_set_outcome(m->end, X_TEMPFAIL, "4.3.0",
-	    "the message cannot be read, or is being changed");
-}
-
 static int
 append_message(struct mail *m)
 {
 	struct stat st;
 	size_t n;
-	int unread;
+	int bad;
 
 	if (fstat(m->fd, &st) < 0)
 		return box_failed(m, "read", m->box, errno);
 	m->before = st.st_size;
-	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
-		return defer_full(m);
-	if (send_outcome(m, BEGUN, &st, "") < 0)
-		return box_failed(m, "report", m->box, errno);
+	m->end->dev = st.st_dev;
+	m->end->ino = st.st_ino;
+	if (begin_message(m, "") < 0)
+		return -1;
 	put_empty_line(m);
-	put_head(m, 1);
-	m->at = 0;
-	unread = lib_message(m->job, m->rcpt, put_quoted, m) < 0;
-	put_bytes(m, from_word, m->at > 0 ? (size_t)m->at : 0);
-	put_text(m, m->last == '\n' ? "\n" : "\n\n");
-	flush_buf(m);
-	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
-	    (m->before == 0 && sync_parent(m->box) < 0)))
-		m->error = errno;
-	if (check_copy(m, m->box, unread) == 0) {
-		send_outcome(m, THERE, NULL, "");
+	bad = write_message(m, m->box, 1);
+	if (bad == 0 && m->before == 0 && sync_parent(m->box) < 0)
+		bad = box_failed(m, "write to", m->box, errno);
+	if (bad == 0) {
+		send_outcome(m, THERE, "");
 		return 0;
 	}
 	n = strlen(m->end->text);
@@ -629,22 +605,6 @@ append_message(struct mail *m)
 		text_fmt(m->end->text + n, sizeof(m->end->text) - n,
 		    "; the box ends with a part of a message");
 	return -1;
-}
-
-static int
-deliver_to_mbox(struct mail *m)
-{
-	int bad = -1, prepared = m->locked;	/* by box_prepare */
-
-	if (!prepared && make_dot_lock(m) < 0)
-		return -1;
-	if (open_locked(m) == 0) {
-		bad = append_message(m);
-		close(m->fd);	/* the box is synced already */
-	}
-	if (!prepared)
-		box_unlock(m);
-	return bad;
 }
 
 /* Returns 1 if only our message is behind m->before.  Our message has one line
@@ -678,27 +638,32 @@ is_all_ours(struct mail *m)
 /* Removes a part of a message: 0 or -1.  Nothing is removed without box.lock,
  * or if other mail is behind the part. */
 static int
-undo_mbox(struct mail *m)
+remove_part(struct mail *m)
 {
-	struct outcome begun = *m->end;
-	int bad = -1, prepared = m->locked;	/* by box_prepare */
+	const struct outcome *begun = m->end;
 	struct stat st;
+
+	if (!m->locked || fstat(m->fd, &st) < 0 || st.st_ino != begun->ino ||
+	    st.st_dev != begun->dev || st.st_size < begun->before)
+		return -1;
+	m->before = begun->before;
+	if (!is_all_ours(m))
+		return box_defer(m, "has other mail behind a part of a "
+		    "message");
+	return cut_back(m) < 0 ? box_failed(m, "cut", m->box, errno) : 0;
+}
+
+/* Locks and opens the box and has use change it: 0 or -1. */
+static int
+use_mbox(struct mail *m, int (*use)(struct mail *))
+{
+	int bad = -1, prepared = m->locked;	/* by box_prepare */
 
 	if (!prepared && make_dot_lock(m) < 0)
 		return -1;
-	if (m->locked && open_locked(m) == 0) {
-		if (fstat(m->fd, &st) == 0 && st.st_ino == begun.ino &&
-		    st.st_dev == begun.dev && st.st_size >= begun.before) {
-			m->before = begun.before;
-			if (!is_all_ours(m))
-				box_defer(m, "has other mail behind a part of "
-				    "a message");
-			else if (cut_back(m) < 0)
-				box_failed(m, "cut", m->box, errno);
-			else
-				bad = 0;
-		}
-		close(m->fd);
+	if (open_locked(m) == 0) {
+		bad = use(m);
+		close(m->fd);	/* the box is synced already */
 	}
 	if (!prepared)
 		box_unlock(m);
@@ -729,23 +694,18 @@ make_names(struct mail *m, char *tmp, char *new, size_t size)
 static int
 write_tmp(struct mail *m, const char *tmp)
 {
-	int unread;
+	int bad;
 
 	if (m->size_limit > 0)
 		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
-	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
-		return defer_full(m);
-	m->fd = send_outcome(m, BEGUN, NULL, strrchr(tmp, '/') + 1) < 0 ? -1 :
-	    open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (begin_message(m, strrchr(tmp, '/') + 1) < 0)
+		return -1;
+	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
-	put_head(m, 0);
-	unread = lib_message(m->job, m->rcpt, put_plain, m) < 0;
-	flush_buf(m);
-	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)
-		m->error = errno;
+	bad = write_message(m, tmp, 0);
 	close(m->fd);		/* the file is synced already */
-	return check_copy(m, tmp, unread);
+	return bad;
 }
 
 static int
@@ -776,7 +736,7 @@ deliver_to_maildir(struct mail *m)
 		unlink(new);	/* so that the next try adds no second one */
 		return -1;
 	}
-	send_outcome(m, THERE, NULL, "");
+	send_outcome(m, THERE, "");
 	return 0;
 }
 
@@ -807,13 +767,14 @@ is_maildir(const struct mail *m)
 int
 box_deliver(struct mail *m)
 {
-	return is_maildir(m) ? deliver_to_maildir(m) : deliver_to_mbox(m);
+	return is_maildir(m) ? deliver_to_maildir(m) :
+	    use_mbox(m, append_message);
 }
 
 int
 box_undo(struct mail *m)
 {
-	return is_maildir(m) ? undo_maildir(m) : undo_mbox(m);
+	return is_maildir(m) ? undo_maildir(m) : use_mbox(m, remove_part);
 }
 
 int

@@ -59,9 +59,6 @@ struct mail {
 	off_t	written;	/* bytes that were added */
 	int	full;		/* the box would exceed size_limit */
 	int	error;		/* errno of the first failed write, or 0 */
-	int	at;		/* bytes of "From " so far at the beginning of a
-				 * line; -1: not at the beginning */
-	int	last;		/* the last byte of the message */
 	size_t	used;		/* bytes in buf */
 	char	buf[4096];
 };

@@ -22,7 +22,8 @@
  * decide about recipients.
  *
  * The notes of lib.h, lib_is_same and lib_message are here, too, since this
- * module needs them or their parts, and is below lib.c.
+ * module needs them or their parts, and is below lib.c.  A filter changes a
+ * message while it is passed on, for an mbox or a program of sm.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
@@ -427,4 +428,79 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 	return job_copy(job->msg, (off_t)job->body, job->size -
 	    (off_t)job->body, put, arg) == COPY_DONE &&
 	    fstat(job->msg, &st) == 0 && st.st_size == job->size ? 0 : -1;
+}
+
+/* ---- changes of the message ------------------------------------------ */
+
+static int
+filter_byte(struct filter *f, int c)
+{
+	char byte = (char)c;
+	int cr = c == '\n' && f->last != '\r' && f->crlf;
+
+	f->last = c;
+	if (cr && f->put(f->out, "\r", 1) != 0)
+		return -1;
+	return f->put(f->out, &byte, 1);
+}
+
+int
+filter_text(struct filter *f, const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (filter_byte(f, (unsigned char)*s) != 0)
+			return -1;
+	return 0;
+}
+
+int
+filter_end(struct filter *f)
+{
+	static const char *const held[] = { "", "F", "Fr", "Fro", "From" };
+
+	return f->at < 0 ? 0 : filter_text(f, held[f->at]);
+}
+
+/* Only the beginning and the end of a line can change.  A '>' is put at once,
+ * since one more '>' may stand anywhere before the word.  So only the word is
+ * held back until it is complete. */
+int
+filter_put(void *filter, const char *s, size_t n)
+{
+	static const char word[] = "From ";
+	struct filter *f = filter;
+	const char *end;
+	size_t k;
+
+	for (; n > 0; s += k, n -= k) {
+		k = 1;
+		if (f->at < 0 && *s != '\n') {
+			end = memchr(s, '\n', n);
+			k = end != NULL ? (size_t)(end - s) : n;
+			f->last = s[k - 1];
+			if (f->put(f->out, s, k) != 0)
+				return -1;
+			continue;
+		}
+		if (f->at >= 0 && *s == word[f->at] && f->in_body &&
+		    f->quotes) {
+			if (++f->at < 5)
+				continue;
+			f->at = -1;
+			if (filter_text(f, ">From ") != 0)
+				return -1;
+			continue;
+		}
+		if (filter_end(f) != 0 ||
+		    (*s == '.' && f->at == 0 && f->dots &&
+		    filter_byte(f, '.') != 0) ||
+		    filter_byte(f, (unsigned char)*s) != 0)
+			return -1;
+		if (f->at == 0 && *s == '>' && f->requotes)
+			continue;
+		if (*s == '\n' && f->at == 0)
+			f->in_body = 1;
+		f->at = *s == '\n' ? 0 : -1;
+	}
+	return 0;
 }

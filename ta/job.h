@@ -31,4 +31,26 @@ enum copy_end job_header(int fd, long at,
 enum copy_end job_copy(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 
+/* filter: changes of a message while it is passed on; the caller sets the
+ * members up to in_body, and the others to 0. */
+struct filter {
+	int	(*put)(void *, const char *, size_t);
+	void	*out;		/* first argument of put */
+	int	quotes;		/* a '>' is put before "From " at the beginning
+				 * of a line of the body */
+	int	requotes;	/* and before ">From ", ">>From " and so on */
+	int	dots;		/* dots at the beginning of lines are doubled */
+	int	crlf;		/* lines end in CR LF */
+	int	in_body;	/* the header has ended */
+	int	at;		/* bytes of "From " so far at the beginning of a
+				 * line; -1: not at the beginning */
+	int	last;		/* the last byte that was put */
+};
+
+/* Put a piece of the message, a text that only crlf changes, and what is held
+ * back at the end of the message: 0 or -1. */
+int	filter_put(void *filter, const char *, size_t);
+int	filter_text(struct filter *, const char *);
+int	filter_end(struct filter *);
+
 #endif

@@ -161,33 +161,6 @@ find_user_of_uid(struct user *u, long uid)
 	return is_nobody ? -1 : find_user(u, NULL, uid);
 }
 
-/* Sets the user who writes a file or runs a program: 0, or -1 with the outcome.
- */
-static int
-find_user_of_word(struct user *u, long uid, const char *word,
-    struct outcome *end)
-{
-	int bad = find_user_of_uid(u, uid) < 0;
-
-	if (bad && errno != 0)
-		return box_set_outcome(end, X_TEMPFAIL, "4.3.0",
-		    "users cannot be looked up now");
-	if (bad)
-		return box_set_outcome(end, X_UNAVAILABLE, "5.7.1",
-		    *word == '|' ? "mail to programs is not allowed here" :
-		    "mail to files is not allowed here");
-	if (strcmp(word, NO_MAIL) == 0)
-		return 0;
-	if (uid == 0 && !opt.as_root)
-		return box_set_outcome(end, X_TEMPFAIL, "4.7.0", "files and "
-		    "programs are not for root, unless mailbox is given -0");
-	if (geteuid() != 0 && geteuid() != u->uid)
-		return box_set_outcome(end, X_TEMPFAIL, "4.3.5", "only root "
-		    "can deliver in the name of another user; set user=root "
-		    "for mailbox in scheduler.cf");
-	return 0;
-}
-
 /* Sets the owner of the box: 0, or -1 with the outcome. */
 static int
 set_box_user(const char *word, struct user *u, struct outcome *end)
@@ -478,7 +451,8 @@ record_delay(const struct mail *m, double cost)
 	    cost * SLOW_TIMES : SLOW_LEAST);
 }
 
-static int
+/* Delivers into the box in a child that becomes the user. */
+static void
 deliver_in_child(struct mail *m)
 {
 	double began;
@@ -488,22 +462,22 @@ deliver_in_child(struct mail *m)
 	began = now.mono;
 	if (run_in_child(&c, m, box_deliver, opt.time_limit > 0 ?
 	    m->left + (double)opt.time_limit : 0) < 0)
-		return -1;
+		return;
 	if (c.error == NULL) {
 		*m->end = c.end;
 		if (c.end.left < m->left)
 			m->left = c.end.left;
-		return c.end.code == 0 ? 0 : -1;
+		return;
 	}
 	clock_read();
 	m->left -= now.mono - began;
 	if (c.end.state == THERE)
-		return 0;
+		return;		/* delivered */
 	if (c.end.state == BEGUN)
 		undo_in_child(m, &c.end);
 	m->hung = 1;
 	/* a status of the mailbox, so that other mail does not wait */
-	return box_set_outcome(m->end, X_TEMPFAIL, "4.2.0", c.error);
+	box_set_outcome(m->end, X_TEMPFAIL, "4.2.0", c.error);
 }
 
 /* ---- programs -------------------------------------------------------- */
@@ -565,7 +539,7 @@ set_environment(struct run *run, const struct mail *m)
 	static const char *const ours[] = { "TZ", "MAILBIN", "MAILSHARE",
 	    "ZCONFIG" };
 	const struct user *u = m->user;
-	const char *from = m->rcpt->from == NULL ? "" : m->rcpt->from->address;
+	const char *from = m->rcpt->from->address;
 	const size_t all = PATH_SIZE;
 	char number[80];
 	int i;
@@ -588,7 +562,7 @@ set_environment(struct run *run, const struct mail *m)
 		run_add_variable(run, "MSGSPOOLID", number, all);
 }
 
-static int
+static void
 deliver_to_program(struct mail *m, char *command)
 {
 	static char sh[] = "sh", minus_c[] = "-c";
@@ -608,34 +582,54 @@ deliver_to_program(struct mail *m, char *command)
 	run.become = become_owner;
 	run.arg = m;
 	run.limit = opt.time_limit;
-	if (run_program(&run) < 0)
-		return run.tmp_failed ? box_failed(m, "copy the message into",
-		    run_tmp(), errno) : box_failed(m, "run", command, errno);
+	if (run_program(&run) < 0) {
+		box_failed(m, run.tmp_failed ? "copy the message into" : "run",
+		    run.tmp_failed ? run_tmp() : command, errno);
+		return;
+	}
 	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
 		v.status = "4.2.0";	/* so that other mail does not wait */
 	box_set_outcome(m->end, v.code, v.status, v.text);
-	return v.code == 0 ? 0 : -1;
 }
 
 /* ---- jobs ------------------------------------------------------------ */
 
 /* Delivers into a file or to a program, as the user of the privilege. */
-static int
+static void
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
-	if (find_user_of_word(u, m->rcpt->priv, word, m->end) < 0)
-		return -1;
-	if (strcmp(word, NO_MAIL) == 0)
-		return 0;
-	if (spare_others(m) < 0)
-		return -1;
-	if (*word == '|')
-		return deliver_to_program(m, word + 1);
-	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
-		return box_defer(m, "is no path of a mailbox");
-	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
+	long uid = m->rcpt->priv;
+	int bad = find_user_of_uid(u, uid) < 0;
+
+	if (bad && errno != 0)
+		box_set_outcome(m->end, X_TEMPFAIL, "4.3.0",
+		    "users cannot be looked up now");
+	else if (bad)
+		box_set_outcome(m->end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
+		    "mail to programs is not allowed here" :
+		    "mail to files is not allowed here");
+	else if (strcmp(word, NO_MAIL) == 0)
+		return;		/* delivered */
+	else if (uid == 0 && !opt.as_root)
+		box_set_outcome(m->end, X_TEMPFAIL, "4.7.0", "files and "
+		    "programs are not for root, unless mailbox is given -0");
+	else if (geteuid() != 0 && geteuid() != u->uid)
+		box_set_outcome(m->end, X_TEMPFAIL, "4.3.5", "only root can "
+		    "deliver in the name of another user; set user=root for "
+		    "mailbox in scheduler.cf");
+	else if (spare_others(m) < 0)
+		return;
+	else if (*word == '|')
+		deliver_to_program(m, word + 1);
+	else if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s",
+	    word) < 0)
+		box_defer(m, "is no path of a mailbox");
+	else if (geteuid() == 0)
+		deliver_in_child(m);
+	else
+		box_deliver(m);
 }
 
 /* Delivers into the box of a user. */
@@ -778,7 +772,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("local"), *host = NULL;
-	int c, check_only = 0;
+	int c, check_only = 0, bad = 0;
 
 	while ((c = getopt(argc, argv,
 	    "0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU")) != -1)
@@ -789,26 +783,19 @@ main(int argc, char **argv)
 		case 'f': opt.template = optarg; break;
 		case 'h': host = optarg; break;
 		case 'm':
-			if (size_parse(optarg, LONG_MAX, &opt.size_limit) < 0)
-				usage();
+			bad |= size_parse(optarg, LONG_MAX, &opt.size_limit);
 			break;
 		case 'n': opt.names = 1; break;
 		case 'N': check_only = 1; break;
-		case 't':
-			if (span_parse(optarg, &opt.time_limit) < 0)
-				usage();
-			break;
-		case 'w':
-			if (span_parse(optarg, &opt.wait) < 0)
-				usage();
-			break;
+		case 't': bad |= span_parse(optarg, &opt.time_limit); break;
+		case 'w': bad |= span_parse(optarg, &opt.wait); break;
 		case 'V':
 			puts("mailbox " VERSION);
 			return 0;
 		default:
 			lib_foreign_option("mailbox", foreign, c, usage);
 		}
-	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
+	if (optind < argc || bad || (opt.dir != NULL && *opt.dir != '/'))
 		usage();
 	check_template();
 	if (opt.dir == NULL)

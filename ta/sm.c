@@ -44,6 +44,7 @@
  * root; the program becomes the user of -u.  Without -u root runs no program:
  * anybody's mail must not be input of a program of root's.
  */
+#include "job.h"
 #include "run.h"
 #include "table.h"
 #include "../lib/office.h"
@@ -71,14 +72,7 @@ struct group {
 	int	n;			/* recipients in rcpt */
 	char	*argv[ARGS + 1];
 	char	args[ARGS_SIZE];	/* memory of argv */
-	/* The message while it is passed on. */
-	int	(*put)(void *, const char *, size_t);
-	void	*out;			/* first argument of put */
-	int	in_body;		/* the header has ended */
-	int	at;			/* bytes of "From " so far at the
-					 * beginning of a line; -1: not at the
-					 * beginning */
-	int	last;			/* the last byte */
+	struct filter filter;		/* the message while it is passed on */
 };
 
 /* Returns 1 if the mailer has one of these flags. */
@@ -89,27 +83,6 @@ has_flag(const struct group *gr, const char *flags)
 }
 
 /* ---- the message ----------------------------------------------------- */
-
-static int
-put_byte(struct group *gr, int c)
-{
-	char byte = (char)c;
-	int cr = c == '\n' && gr->last != '\r' && has_flag(gr, "R");
-
-	gr->last = c;
-	if (cr && gr->put(gr->out, "\r", 1) != 0)
-		return -1;
-	return gr->put(gr->out, &byte, 1);
-}
-
-static int
-put_text(struct group *gr, const char *s)
-{
-	for (; *s != '\0'; s++)
-		if (put_byte(gr, (unsigned char)*s) != 0)
-			return -1;
-	return 0;
-}
 
 /* Puts "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
 static int
@@ -131,7 +104,7 @@ put_separator(struct group *gr)
 		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
 		    ours);
 	text_add(&t, "\n");
-	return put_text(gr, line);
+	return filter_text(&gr->filter, line);
 }
 
 /* Puts the SMTP commands before the message. */
@@ -143,87 +116,40 @@ put_commands(struct group *gr)
 
 	text_fmt(line, sizeof(line), "HELO %s\nMAIL FROM:<%s>\n",
 	    mailname(NULL), gr->rcpt[0]->from->address);
-	bad = put_text(gr, line);
+	bad = filter_text(&gr->filter, line);
 	for (i = 0; bad == 0 && i < gr->n; i++) {
 		text_fmt(line, sizeof(line), "RCPT TO:<%s>\n",
 		    gr->rcpt[i]->user);
-		bad = put_text(gr, line);
+		bad = filter_text(&gr->filter, line);
 	}
-	return bad != 0 ? bad : put_text(gr, "DATA\n");
-}
-
-/* Puts the bytes of "From " that were held back: 0 or -1. */
-static int
-put_held(struct group *gr)
-{
-	static const char *const held[] = { "", "F", "Fr", "Fro", "From" };
-
-	return gr->at < 0 ? 0 : put_text(gr, held[gr->at]);
-}
-
-/* Puts a piece of the message as the flags b, E, R and X say.  Only the
- * beginning and the end of a line can change. */
-static int
-put_changed(void *group, const char *s, size_t n)
-{
-	static const char word[] = "From ";
-	struct group *gr = group;
-	const char *end;
-	size_t k;
-
-	for (; n > 0; s += k, n -= k) {
-		k = 1;
-		if (gr->at < 0 && *s != '\n') {
-			end = memchr(s, '\n', n);
-			k = end != NULL ? (size_t)(end - s) : n;
-			gr->last = s[k - 1];
-			if (gr->put(gr->out, s, k) != 0)
-				return -1;
-			continue;
-		}
-		if (gr->at >= 0 && *s == word[gr->at] && gr->in_body &&
-		    has_flag(gr, "E")) {
-			if (++gr->at < 5)
-				continue;
-			gr->at = -1;
-			if (put_text(gr, ">From ") != 0)
-				return -1;
-			continue;
-		}
-		if (put_held(gr) != 0 ||
-		    (*s == '.' && gr->at == 0 && has_flag(gr, "bX") &&
-		    put_byte(gr, '.') != 0) ||
-		    put_byte(gr, (unsigned char)*s) != 0)
-			return -1;
-		if (*s == '\n' && gr->at == 0)
-			gr->in_body = 1;
-		gr->at = *s == '\n' ? 0 : -1;
-	}
-	return 0;
+	return bad != 0 ? bad : filter_text(&gr->filter, "DATA\n");
 }
 
 static int
 put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 {
 	struct group *gr = group;
+	struct filter *f = &gr->filter;
 
-	gr->put = put;
-	gr->out = out;
-	gr->in_body = gr->at = gr->last = 0;
+	memset(f, 0, sizeof(*f));
+	f->put = put;
+	f->out = out;
+	f->quotes = has_flag(gr, "E");
+	f->dots = has_flag(gr, "bX");
+	f->crlf = has_flag(gr, "R");
 	if (has_flag(gr, "b") ? put_commands(gr) :
 	    !has_flag(gr, "n") && put_separator(gr))
 		return -1;
-	if (has_flag(gr, "P") && (put_text(gr, "Return-Path: <") != 0 ||
-	    put_text(gr, gr->rcpt[0]->from->address) != 0 ||
-	    put_text(gr, ">\n") != 0))
+	if (has_flag(gr, "P") && (filter_text(f, "Return-Path: <") != 0 ||
+	    filter_text(f, gr->rcpt[0]->from->address) != 0 ||
+	    filter_text(f, ">\n") != 0))
 		return -1;
 	if (!has_flag(gr, "ERbX"))
 		return lib_message(gr->job, gr->rcpt[0], put, out);
-	if (lib_message(gr->job, gr->rcpt[0], put_changed, gr) < 0)
+	if (lib_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
+	    filter_end(f) != 0)
 		return -1;
-	if (put_held(gr) != 0)
-		return -1;
-	return !has_flag(gr, "b") ? 0 : put_text(gr, gr->last == '\n' ?
+	return !has_flag(gr, "b") ? 0 : filter_text(f, f->last == '\n' ?
 	    ".\nQUIT\n" : "\n.\nQUIT\n");
 }
 
