@@ -68,9 +68,8 @@ static struct {
 } opt = { "", 0, { NULL }, 0 };
 
 static struct dsn dsn;	/* the DSN that is made */
-/* Messages of the DSN; names[0] is the job's message. */
-static char names[FILES_MOST][NAME_MAX_];
-static const char *files[FILES_MOST];	/* pointers to names, for dsn */
+static const char *files[FILES_MOST];	/* its messages, for dsn */
+static const char *job_name;	/* the job's message */
 static int for_delays;		/* the job is "delay" */
 
 static char result_mem[800];
@@ -98,47 +97,26 @@ end_walk(const struct diags *d)
 	return errno == 0 ? 0 : -1;
 }
 
+/* Returns "channel/host" of a recipient, good until the next call. */
+static const char *
+address_of(const struct ctl *rc)
+{
+	static char address[2 * WORD_MAX_];
+
+	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
+	return address;
+}
+
 /* Returns 1 if -x keeps the recipient out of DSNs on failures and delays. */
 static int
 is_exempt(const struct ctl *rc)
 {
-	char address[2 * WORD_MAX_];
 	int i;
 
-	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
 	for (i = 0; i < opt.nexempt; i++)
-		if (pat_match_address(opt.exempt[i], address))
+		if (pat_match_address(opt.exempt[i], address_of(rc)))
 			return 1;
 	return 0;
-}
-
-/* ---- hash tables ----------------------------------------------------- */
-
-/* The first member of the structs in a hash table. */
-struct named {
-	struct hlink link;
-	char	*name;		/* memory behind the struct */
-};
-
-/* Returns the struct with this name.  If there is none, makes one of this size,
- * zeroed, or returns NULL if the size is 0 or there is no memory. */
-static void *
-get_named(struct hash *h, const char *name, size_t size)
-{
-	unsigned hash = hash_text(name, 0);
-	struct named *n;
-	struct hlink *l;
-
-	for (l = hash_first(h, hash); l != NULL; l = hash_next(l)) {
-		n = OWNER(struct named, link, l);
-		if (strcmp(n->name, name) == 0)
-			return n;
-	}
-	if (size == 0 || (n = mem_get(size + strlen(name) + 1)) == NULL)
-		return NULL;
-	n->name = strcpy((char *)n + size, name);
-	hash_add(h, &n->link, hash);
-	return n;
 }
 
 /* ---- delays ----------------------------------------------------------- */
@@ -147,7 +125,9 @@ get_named(struct hash *h, const char *name, size_t size)
  * about all recipients with a channel and host, a line of an agent about one
  * recipient. */
 struct late {
-	struct named id;	/* "channel/host", or the recipient's offset */
+	struct hlink link;
+	char	*name;		/* "channel/host", or the recipient's offset; in
+				 * the memory behind the struct */
 	unsigned long at;	/* offset of the line */
 	unsigned long due;	/* warnings that are due by now */
 	int	all;		/* recipients without NOTIFY are warned, too */
@@ -155,18 +135,34 @@ struct late {
 
 static struct hash lates;	/* the lines of one message */
 
-/* Returns the entry for the recipient at diags.off (alone), or for the channel
- * and host of rc.  If there is none, makes one (make) or returns NULL. */
+/* Returns the entry with this name, or NULL. */
 static struct late *
-get_late(const struct ctl *rc, int alone, int make)
+find_late(const char *name)
 {
-	char name[2 * WORD_MAX_];
+	struct hlink *l = hash_first(&lates, hash_text(name, 0));
 
-	if (alone)
-		text_fmt(name, sizeof(name), "%lu", dsn.diags.off);
-	else
-		text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
-	return get_named(&lates, name, make ? sizeof(struct late) : 0);
+	for (; l != NULL; l = hash_next(l))
+		if (strcmp(OWNER(struct late, link, l)->name, name) == 0)
+			return OWNER(struct late, link, l);
+	return NULL;
+}
+
+/* Sets the line of the entry with this name, which is made if there is none.
+ * Returns the entry, or NULL if there is no memory. */
+static struct late *
+set_late(const char *name, unsigned long at)
+{
+	struct late *late = find_late(name);
+
+	if (late == NULL) {
+		late = mem_get(sizeof(*late) + strlen(name) + 1);
+		if (late == NULL)
+			return NULL;
+		late->name = strcpy((char *)(late + 1), name);
+		hash_add(&lates, &late->link, hash_text(name, 0));
+	}
+	late->at = at;
+	return late;
 }
 
 /* Reads the lines of the scheduler, and marks a line that a later one replaces:
@@ -176,6 +172,7 @@ read_lates(void)
 {
 	struct diags *d = &dsn.diags;
 	struct late *late;
+	const char *name;
 
 	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
@@ -183,11 +180,11 @@ read_lates(void)
 		if (d->tag != ' ' || d->due == 0 ||
 		    ctl_read_rcpt(&d->rc, d->off) < 0)
 			continue;
-		late = get_late(&d->rc, 0, 1);
-		if (late == NULL ||
-		    (late->at != 0 && diag_set_tag(d, late->at, '+') < 0))
+		name = address_of(&d->rc);
+		late = find_late(name);
+		if ((late != NULL && diag_set_tag(d, late->at, '+') < 0) ||
+		    (late = set_late(name, d->at)) == NULL)
 			return -1;
-		late->at = d->at;
 		late->due = d->due;
 		late->all = strstr(d->field[DIAG_TEXT], "all") != NULL;
 	}
@@ -202,7 +199,7 @@ free_lates(void)
 	for (l = hash_each(&lates, NULL); l != NULL; l = next) {
 		next = hash_each(&lates, l);
 		hash_del(&lates, l);
-		free(OWNER(struct late, id.link, l));
+		free(OWNER(struct late, link, l));
 	}
 }
 
@@ -217,7 +214,7 @@ next_late_rcpt(struct diags *d)
 		d->off = d->c.l.off;
 		if (ctl_read_rcpt(&d->rc, d->off) == 0 &&
 		    (d->rc.tag == ' ' || d->rc.tag == '~') &&
-		    (late = get_late(&d->rc, 0, 0)) != NULL &&
+		    (late = find_late(address_of(&d->rc))) != NULL &&
 		    d->rc.delays < late->due)
 			return late;
 	}
@@ -240,8 +237,7 @@ mark_lates(void)
 		if (diag_set_delays(d, late->due) < 0)
 			return -1;
 	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
-		if (diag_set_tag(d, OWNER(struct late, id.link, l)->at,
-		    '+') < 0)
+		if (diag_set_tag(d, OWNER(struct late, link, l)->at, '+') < 0)
 			return -1;
 	return end_walk(d);
 }
@@ -299,24 +295,22 @@ action_of(const struct diags *d, unsigned *wish)
 }
 
 /* Returns the offset of the last line before the current one about a delay of
- * the current recipient, or 0.  If the current line is about a delay, it is the
- * last one from now on. */
+ * the current recipient, or 0.  If the current line is about a delay, later
+ * calls take it for the last line. */
 static unsigned long
-update_late(struct diags *d)
+pass_delay_line(const struct diags *d)
 {
-	const struct late *own, *all;
-	unsigned long at;
-	struct late *late;
+	const char *address = address_of(&d->rc);
+	const struct late *own, *all = find_late(address);
+	unsigned long at = all == NULL ? 0 : all->at;
+	char offset[30];
 
-	own = lates.n == 0 ? NULL : get_late(&d->rc, 1, 0);
-	all = lates.n == 0 ? NULL : get_late(&d->rc, 0, 0);
-	at = own == NULL ? 0 : own->at;
-	if (all != NULL && all->at > at)
-		at = all->at;
-	late = strcmp(d->field[DIAG_ACTION], "delayed") != 0 ? NULL :
-	    get_late(&d->rc, d->due == 0, 1);
-	if (late != NULL)
-		late->at = d->at;
+	text_fmt(offset, sizeof(offset), "%lu", d->off);
+	own = find_late(offset);
+	if (own != NULL && own->at > at)
+		at = own->at;
+	if (strcmp(d->field[DIAG_ACTION], "delayed") == 0)
+		set_late(d->due == 0 ? offset : address, d->at);
 	return at;
 }
 
@@ -329,7 +323,7 @@ make_item(struct diags *d, struct item *it)
 
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
 		return 0;
-	it->reason_at = update_late(d);
+	it->reason_at = pass_delay_line(d);
 	/* an older scheduler, which had a list like -x, wrote '-' */
 	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
@@ -377,98 +371,86 @@ next_item(struct diags *d, struct item *it)
 	const struct late *late;
 	int found = 0;
 
-	while (!found)
-		if (for_delays && (late = next_late_rcpt(d)) != NULL)
+	if (for_delays) {
+		while (!found && (late = next_late_rcpt(d)) != NULL)
 			found = make_late_item(d, late, it);
-		else if (!for_delays && diag_next(d))
+	} else {
+		while (!found && diag_next(d))
 			found = make_item(d, it);
-		else
-			break;
+	}
 	it->off = d->off;
 	return found;
 }
 
-/* Returns 1 if a recipient of this origin can be in the DSN.  The first item
- * sets the sender of the DSN, the first item of a file the header. */
+/* Adds a message with its items for dsn.sender, if there are any: 0, or -1 with
+ * errno.  The first item of the message sets the header of all.  A message of
+ * another job that cannot be opened is left for that job. */
 static int
-fits_dsn(const struct origin *g, unsigned file)
-{
-	if (dsn.n == 0)
-		strcpy(dsn.sender, g->sender);
-	else if (strcmp(dsn.sender, g->sender) != 0)
-		return 0;
-	if (dsn.n == 0 || dsn.items[dsn.n - 1].file != file)
-		dsn.hdr = g->hdr;
-	return dsn.hdr == g->hdr;
-}
-
-/* Adds the items of a file for this sender: 0, or -1 with errno.  A file other
- * than the first that cannot be opened is left for its own job. */
-static int
-add_items(unsigned file, const char *sender)
+add_message(const char *name)
 {
 	const struct origin *g = &dsn.origin;
-	struct diags *d = &dsn.diags;
+	unsigned first = dsn.n;
 	struct item it, *more;
 
-	if (dsn_open_control(&dsn, file) < 0)
-		return file > 0 || errno == ENOENT ? 0 : -1;
-	it.file = file;
+	dsn_close_file(&dsn);
+	it.file = dsn.nfiles;
+	files[it.file] = name;
+	if (dsn_open_control(&dsn, it.file) < 0)
+		return name != job_name || errno == ENOENT ? 0 : -1;
 	begin_walk();
-	while (dsn.n < ITEMS_MOST && next_item(d, &it)) {
-		if (strcmp(g->sender, sender) != 0 || !fits_dsn(g, file))
+	while (dsn.n < ITEMS_MOST && next_item(&dsn.diags, &it)) {
+		if (strcmp(g->sender, dsn.sender) != 0)
+			continue;
+		if (dsn.n == first)
+			dsn.hdr = g->hdr;
+		if (dsn.hdr != g->hdr)
 			continue;
 		if ((more = dsn_add_item(&dsn)) == NULL)
 			return -1;
 		*more = it;
 	}
-	return end_walk(d);
-}
-
-/* Removes the files without an item, and numbers the others anew. */
-static void
-drop_empty_files(void)
-{
-	unsigned i, used = 0, last = UINT_MAX;
-
-	for (i = 0; i < dsn.n; i++) {
-		if (dsn.items[i].file != last) {
-			last = dsn.items[i].file;
-			files[used++] = names[last];
-		}
-		dsn.items[i].file = used - 1;
-	}
-	dsn.nfiles = used;
-	dsn_close_file(&dsn);	/* dsn.open is an old number */
+	dsn.nfiles += dsn.n > first;
+	return end_walk(&dsn.diags);
 }
 
 /* ---- pauses ---------------------------------------------------------- */
 
 /* The pause of a sender who got a DSN on failures or successes. */
-struct pause {
-	struct named id;	/* address of the sender */
+static struct pause {
+	char	*sender;	/* in the memory behind the struct */
 	double	until;		/* mono; the end of the pause */
 	char	(*names)[NAME_MAX_];	/* messages that wait for the end */
 	unsigned n, size;	/* names in use; names with memory */
-};
+} *pauses[PAUSES_MOST];
+static unsigned npauses;	/* pauses in use */
 
-static struct hash pauses;
+static struct pause *
+find_pause(const char *sender)
+{
+	unsigned i;
 
+	for (i = 0; i < npauses; i++)
+		if (strcmp(pauses[i]->sender, sender) == 0)
+			return pauses[i];
+	return NULL;
+}
+
+/* Removes the pauses that have ended. */
 static void
 free_old_pauses(void)
 {
-	struct hlink *l, *next;
-	struct pause *p;
+	unsigned i, kept = 0;
 
-	for (l = hash_each(&pauses, NULL); l != NULL; l = next) {
-		next = hash_each(&pauses, l);
-		p = OWNER(struct pause, id.link, l);
-		if (p->until > now.mono)
+	for (i = 0; i < npauses; i++) {
+		pauses[kept] = pauses[i];
+		if (pauses[i]->until > now.mono) {
+			kept++;
 			continue;
-		hash_del(&pauses, l);
-		free(p->names);
-		free(p);
+		}
+		free(pauses[i]->names);
+		free(pauses[i]);
 	}
+	npauses = kept;
 }
 
 /* Begins a pause, anew in p unless that is NULL.  Without memory there is no
@@ -476,10 +458,13 @@ free_old_pauses(void)
 static void
 begin_pause(struct pause *p, const char *sender)
 {
-	if (p == NULL && pauses.n >= PAUSES_MOST)
+	if (p == NULL && npauses == PAUSES_MOST)
 		free_old_pauses();
-	if (p == NULL && opt.pause != 0 && pauses.n < PAUSES_MOST)
-		p = get_named(&pauses, sender, sizeof(*p));
+	if (p == NULL && opt.pause != 0 && npauses < PAUSES_MOST &&
+	    (p = mem_get(sizeof(*p) + strlen(sender) + 1)) != NULL) {
+		p->sender = strcpy((char *)(p + 1), sender);
+		pauses[npauses++] = p;
+	}
 	if (p != NULL) {
 		p->until = now.mono + (double)opt.pause;
 		p->n = 0;
@@ -491,16 +476,16 @@ begin_pause(struct pause *p, const char *sender)
 static long
 join_pause(const char *sender)
 {
-	struct pause *p = get_named(&pauses, sender, 0);
+	struct pause *p = find_pause(sender);
 	unsigned i;
 
 	if (p == NULL || p->until <= now.mono)
 		return 0;
-	for (i = 0; i < p->n && strcmp(p->names[i], names[0]) != 0; )
+	for (i = 0; i < p->n && strcmp(p->names[i], job_name) != 0; )
 		i++;
 	if (i == p->n && i < FILES_MOST && mem_grow((void **)&p->names, i,
 	    &p->size, sizeof(*p->names)) == 0)
-		strcpy(p->names[p->n++], names[0]);
+		strcpy(p->names[p->n++], job_name);
 	return (long)(p->until - now.mono) + 1;
 }
 
@@ -577,57 +562,33 @@ send_items(void)
 	return -1;
 }
 
-/* Sends a DSN on the job's message, and on messages that waited for the end of
- * the sender's pause: 0, or -1 with errno. */
+/* Sends dsn.sender a DSN on the job's message, and on messages that waited for
+ * the end of the sender's pause: 0, or -1 with errno. */
 static int
-send_dsn(const char *sender)
+send_dsn(void)
 {
-	struct pause *p = for_delays ? NULL : get_named(&pauses, sender, 0);
-	unsigned i, n = 1;
+	struct pause *p = for_delays ? NULL : find_pause(dsn.sender);
+	unsigned i;
 
-	for (i = 0; p != NULL && i < p->n && n < FILES_MOST; i++)
-		if (strcmp(p->names[i], names[0]) != 0)
-			strcpy(names[n++], p->names[i]);
-	for (i = 0; i < n; i++)
-		files[i] = names[i];
-	dsn.n = 0;
-	dsn.nfiles = n;
-	for (i = 0; i < n; i++)
-		if (add_items(i, sender) < 0)
+	dsn.n = dsn.nfiles = 0;
+	if (add_message(job_name) < 0)
+		return -1;
+	for (i = 0; p != NULL && i < p->n && dsn.nfiles < FILES_MOST; i++)
+		if (strcmp(p->names[i], job_name) != 0 &&
+		    add_message(p->names[i]) < 0)
 			return -1;
 	if (dsn.n == 0)
 		return 0;	/* the message has ended */
-	drop_empty_files();
+	dsn_close_file(&dsn);	/* it may be no file of the DSN */
 	qsort(dsn.items, dsn.n, sizeof(*dsn.items), compare_items);
 	if (send_items() < 0)
 		return -1;
 	if (!for_delays)
-		begin_pause(p, sender);
+		begin_pause(p, dsn.sender);
 	return 0;
 }
 
 /* ---- jobs ------------------------------------------------------------ */
-
-/* Makes items of the next failed recipients, whose lines begin at *from or
- * later, and moves *from behind them: 0, or -1 with errno. */
-static int
-next_failed_rcpts(unsigned long *from)
-{
-	struct diags *d = &dsn.diags;
-	struct item *it;
-
-	dsn.n = 0;
-	ctl_seek(&d->c, 0);
-	while (dsn.n < ITEMS_MOST && diag_next_rcpt(d)) {
-		if (d->c.l.off < *from || d->c.l.line[1] != '-')
-			continue;
-		if ((it = dsn_add_item(&dsn)) == NULL)
-			return -1;
-		it->off = d->c.l.off;
-		*from = d->c.l.off + 1;
-	}
-	return end_walk(d);
-}
 
 static int
 compare_offset(const void *key, const void *item)
@@ -638,52 +599,52 @@ compare_offset(const void *key, const void *item)
 	return off < it->off ? -1 : off > it->off;
 }
 
-/* Adds the missing diagnostic lines of the items, and sets *added if there are
- * any: 0, or -1 with errno. */
-static int
-add_missing_lines(const char *name, int *added)
-{
-	struct diags *d = &dsn.diags;
-	struct item *it;
-	unsigned i;
-
-	ctl_seek(&d->c, 0);
-	while (dsn.n > 0 && diag_next(d))
-		if (!d->warning && (it = bsearch(&d->off, dsn.items,
-		    dsn.n, sizeof(*it), compare_offset)) != NULL)
-			it->at = d->at;
-	if (end_walk(d) < 0)
-		return -1;
-	for (i = 0; i < dsn.n; i++) {
-		if (dsn.items[i].at != 0)
-			continue;
-		if (ctl_append_diag(name, dsn.items[i].off, "",
-		    "5.0.0 (permanent failure)",
-		    "why it failed was not written down", 0) < 0)
-			return -1;
-		*added = 1;
-	}
-	return 0;
-}
-
 /* Adds the diagnostic lines of failed recipients that a crash has lost: 0, or
  * -1 with errno.  The message must have ended, as otherwise an agent may be
- * about to write such a line. */
+ * about to write such a line.  At most ITEMS_MOST recipients are looked at in
+ * one pass. */
 static int
-restore_lines(const char *name)
+restore_lines(void)
 {
-	unsigned long from = 0;
-	int bad, added = 0;
+	struct diags *d = &dsn.diags;
+	unsigned long from = 0;	/* recipients before this offset are done */
+	struct item *it;
+	unsigned i;
+	int added = 0;
 
 	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	do
-		bad = next_failed_rcpts(&from) < 0 ||
-		    add_missing_lines(name, &added) < 0;
-	while (!bad && dsn.n == ITEMS_MOST);
-	bad = bad || (added && ctl_sync(name) < 0);
-	ctl_close_kept();
-	return bad ? -1 : 0;
+	do {
+		dsn.n = 0;
+		ctl_seek(&d->c, 0);
+		while (dsn.n < ITEMS_MOST && diag_next_rcpt(d)) {
+			if (d->c.l.off < from || d->c.l.line[1] != '-')
+				continue;
+			if ((it = dsn_add_item(&dsn)) == NULL)
+				return -1;
+			it->off = d->c.l.off;
+			from = d->c.l.off + 1;
+		}
+		if (end_walk(d) < 0)
+			return -1;
+		ctl_seek(&d->c, 0);
+		while (dsn.n > 0 && diag_next(d))
+			if (!d->warning && (it = bsearch(&d->off, dsn.items,
+			    dsn.n, sizeof(*it), compare_offset)) != NULL)
+				it->at = d->at;
+		if (end_walk(d) < 0)
+			return -1;
+		for (i = 0; i < dsn.n; i++) {
+			if (dsn.items[i].at != 0)
+				continue;
+			if (ctl_append_diag(job_name, dsn.items[i].off, "",
+			    "5.0.0 (permanent failure)",
+			    "why it failed was not written down", 0) < 0)
+				return -1;
+			added = 1;
+		}
+	} while (dsn.n == ITEMS_MOST);
+	return added ? ctl_sync(job_name) : 0;
 }
 
 /* Sets the verdict on a message whose DSNs were sent: "ok"; "error" if -x
@@ -719,7 +680,6 @@ set_verdict(const char **verdict)
 static int
 send_all(long *wait)
 {
-	char sender[WORD_MAX_];
 	struct item it;
 	int found;
 	long w;
@@ -738,11 +698,11 @@ send_all(long *wait)
 			return -1;
 		if (!found)
 			return 0;
-		strcpy(sender, dsn.origin.sender);
-		if (send_dsn(sender) < 0)
+		strcpy(dsn.sender, dsn.origin.sender);
+		if (send_dsn() < 0)
 			return -1;
 		dsn_close_file(&dsn);
-		files[0] = names[0];	/* drop_empty_files may change it */
+		files[0] = job_name;
 	}
 }
 
@@ -781,17 +741,16 @@ work(const char *name, const char *host)
 	clock_read();
 	text_init(&result, result_mem, sizeof(result_mem));
 	for_delays = strcmp(host, "delay") == 0;
-	text_fmt(names[0], NAME_MAX_, "%s", name);
-	files[0] = names[0];
+	files[0] = job_name = name;
 	dsn.files = files;
-	dsn.nfiles = 1;
 	errno = 0;
 	if (for_delays)
 		bad = read_lates() < 0;
 	else if (strcmp(host, "failure") == 0)
-		bad = restore_lines(name) < 0;
+		bad = restore_lines() < 0;
 	bad = bad || send_all(&wait) < 0 || (for_delays && mark_lates() < 0);
 	answer_job(name, bad, bad ? 0 : wait);
+	ctl_close_kept();
 	free_lates();
 	dsn_close_file(&dsn);
 }

@@ -113,11 +113,14 @@ describe_item(struct dsn *r, const struct item *it)
 		text_add(&t, "\n%s", kind->text);
 	if (!r->has_form && !known)
 		text_add(&t, "\nThe kind of error is: %s", it->rcpt->host);
-	text_fmt(diagnostic, sizeof(diagnostic), "%s%s%s", known || p != NULL ?
-	    kind->subject : it->rcpt->host, p != NULL ? ": " : "", why);
+	if (p != NULL)
+		text_fmt(diagnostic, sizeof(diagnostic), "%s: %s",
+		    kind->subject, why);
+	else
+		text_fmt(diagnostic, sizeof(diagnostic), "%s",
+		    known ? kind->subject : it->rcpt->host);
 	strcpy(status, kind->status);
 	r->text = text;
-	r->diags.field[DIAG_WHO] = r->diags.field[DIAG_ACTION] = none;
 	r->diags.field[DIAG_STATUS] = status;
 	r->diags.field[DIAG_TEXT] = diagnostic;
 	r->diags.field[DIAG_REMOTE] = none;

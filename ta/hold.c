@@ -45,6 +45,7 @@
  * This agent delivers nothing and does not change the old message.  The retries
  * of the clause decide how often a condition is checked.
  */
+#include "job.h"
 #include "run.h"
 #include "mx.h"
 #include "../lib/post.h"
@@ -66,14 +67,7 @@
 static const char *scripts;		/* directory of the programs */
 static const struct lib_job *job;	/* the current job */
 
-/* A verdict with the memory of its text.  All zero: the condition holds. */
-struct verdict {
-	int	code;
-	const char *status;
-	char	text[400];
-	long	delay;		/* seconds until the condition holds, 0: not
-				 * known */
-};
+static char text[400];	/* the text of the verdict */
 
 /* ---- as nobody ------------------------------------------------------- */
 
@@ -122,16 +116,18 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 /* Defers the recipient, as the condition does not hold.  The printf format
  * fmt of the text has at most one %s, for arg. */
 static void
-defer(struct verdict *v, const char *status, const char *fmt, const char *arg)
+defer(struct lib_verdict *v, const char *status, const char *fmt,
+    const char *arg)
 {
 	v->code = X_TEMPFAIL;
 	v->status = status;
-	text_fmt(v->text, sizeof(v->text), fmt, arg);
+	v->text = text;
+	text_fmt(text, sizeof(text), fmt, arg);
 }
 
 /* Fails the recipient, as the condition can never hold. */
 static void
-fail(struct verdict *v, const char *fmt, const char *arg)
+fail(struct lib_verdict *v, const char *fmt, const char *arg)
 {
 	defer(v, "5.3.5", fmt, arg);
 	v->code = X_UNAVAILABLE;
@@ -139,7 +135,7 @@ fail(struct verdict *v, const char *fmt, const char *arg)
 
 /* Defers the recipient for so many seconds, unless none are left. */
 static void
-defer_for(struct verdict *v, double left)
+defer_for(struct lib_verdict *v, double left)
 {
 	char span[40];
 	struct text t;
@@ -153,7 +149,7 @@ defer_for(struct verdict *v, double left)
 }
 
 static void
-check_time(struct verdict *v, const char *arg)
+check_time(struct lib_verdict *v, const char *arg)
 {
 	const char *end;
 	double then = 0;
@@ -167,7 +163,7 @@ check_time(struct verdict *v, const char *arg)
 }
 
 static void
-check_age(struct verdict *v, const char *arg)
+check_age(struct lib_verdict *v, const char *arg)
 {
 	double age = difftime(time(NULL), job->arrived);
 	long span;
@@ -179,7 +175,7 @@ check_age(struct verdict *v, const char *arg)
 }
 
 static void
-check_io(struct verdict *v, const char *arg)
+check_io(struct lib_verdict *v, const char *arg)
 {
 	(void)arg;
 	check_age(v, IO_PAUSE);
@@ -204,7 +200,7 @@ is_answered(const char *name, int kind)
 }
 
 static void
-check_ns(struct verdict *v, const char *arg)
+check_ns(struct lib_verdict *v, const char *arg)
 {
 	const char *slash = strrchr(arg, '/');
 	char name[NET_NAME];
@@ -238,7 +234,7 @@ has_address(const char *name, int kind)
 }
 
 static void
-check_up(struct verdict *v, const char *arg)
+check_up(struct lib_verdict *v, const char *arg)
 {
 	if (*arg == '\0')
 		fail(v, "\"%s\" is no name of a host", arg);
@@ -248,9 +244,9 @@ check_up(struct verdict *v, const char *arg)
 #endif
 
 static void
-run_script(struct verdict *v, char *name, char *arg)
+run_script(struct lib_verdict *v, char *name, char *arg)
 {
-	char path[1000], text[sizeof(v->text)], *argv[3];
+	char path[1000], why[sizeof(text)], *argv[3];
 	struct lib_verdict end;
 	struct run run;
 
@@ -273,14 +269,13 @@ run_script(struct verdict *v, char *name, char *arg)
 			    strerror(errno));
 	} else if (run.exit != 0) {
 		/* only the text is used, so RUN_USERS does not matter */
-		run_verdict(&run, RUN_USERS, "4.3.0", &end, text,
-		    sizeof(text));
+		run_verdict(&run, RUN_USERS, "4.3.0", &end, why, sizeof(why));
 		defer(v, "4.3.0", "%s", end.text);
 	}
 }
 
 static void
-check_script(struct verdict *v, const char *arg)
+check_script(struct lib_verdict *v, const char *arg)
 {
 	char name[200], *slash;
 
@@ -299,7 +294,7 @@ check_script(struct verdict *v, const char *arg)
 
 /* For an unknown user the condition holds, so that the router reports him. */
 static void
-check_home(struct verdict *v, const char *arg)
+check_home(struct lib_verdict *v, const char *arg)
 {
 #ifndef NO_PWD
 	struct passwd *pw;
@@ -320,7 +315,7 @@ check_home(struct verdict *v, const char *arg)
 
 static const struct {
 	const char *word;
-	void	(*check)(struct verdict *, const char *);
+	void	(*check)(struct lib_verdict *, const char *);
 } condition[] = {
 #ifndef NO_TCP
 	{ "ns", check_ns },
@@ -335,7 +330,7 @@ static const struct {
 };
 
 static void
-check_condition(struct verdict *v, const char *host)
+check_condition(struct lib_verdict *v, const char *host)
 {
 	const char *colon = strchr(host, ':');
 	char word[20];
@@ -352,12 +347,6 @@ check_condition(struct verdict *v, const char *host)
 }
 
 /* ---- back to the router ---------------------------------------------- */
-
-static int
-put_file(void *file, const char *s, size_t n)
-{
-	return fwrite(s, 1, n, file) == n ? 0 : -1;
-}
 
 /* Gives a file of root to the uid priv, or to nobody if priv is no uid: 0, or
  * -1 with errno.  submit -q sees by the group that root has written the file.
@@ -398,7 +387,7 @@ resubmit(const struct lib_rcpt *r)
 	fprintf(p.f, "to <%s>\nenv-end\n", r->user);
 	errno = EIO;	/* a reason for failures without an errno */
 	if (set_owner(fileno(p.f), r->priv) < 0 ||
-	    lib_message(job, r, put_file, p.f) < 0) {
+	    lib_message(job, r, job_put_file, p.f) < 0) {
 		post_remove(&p);
 		return -1;
 	}
@@ -418,14 +407,15 @@ static void
 work(struct lib_job *j)
 {
 	const char *host = NULL;	/* the last condition */
-	struct verdict checked;		/* the verdict on that condition */
-	struct verdict v;		/* the verdict on a recipient */
+	struct lib_verdict checked;	/* the verdict on that condition */
+	struct lib_verdict v;		/* the verdict on a recipient */
 	struct lib_rcpt *r;
 
 	job = j;
 	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
 		if (host == NULL || strcmp(host, r->host) != 0) {
 			memset(&checked, 0, sizeof(checked));
+			checked.text = "";
 			check_condition(&checked, r->host);
 			host = r->host;
 		}
@@ -433,7 +423,7 @@ work(struct lib_job *j)
 		if (v.code == 0 && resubmit(r) < 0)
 			defer(&v, "4.3.0", "its time has come, but the router "
 			    "cannot get the message: %s", strerror(errno));
-		lib_report(j, r, v.code, v.status, v.text, v.delay);
+		lib_report_verdict(j, r, &v);
 	}
 }
 

@@ -413,6 +413,12 @@ job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
 }
 
 int
+job_put_file(void *file, const char *s, size_t n)
+{
+	return fwrite(s, 1, n, file) == n ? 0 : -1;
+}
+
+int
 lib_message(const struct lib_job *job, const struct lib_rcpt *r,
     int (*put)(void *, const char *, size_t), void *arg)
 {

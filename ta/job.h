@@ -31,6 +31,9 @@ enum copy_end job_header(int fd, long at,
 enum copy_end job_copy(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 
+/* A put for a FILE. */
+int	job_put_file(void *file, const char *, size_t);
+
 /* filter: changes of a message while it is passed on; the caller sets the
  * members up to in_body, and the others to 0. */
 struct filter {

@@ -22,6 +22,7 @@
  * The callers know what an exit code means for a recipient.
  */
 #include "run.h"
+#include "job.h"
 #include "../lib/post.h"
 #include <sys/wait.h>
 #include <ctype.h>
@@ -39,15 +40,12 @@ struct process {
 	struct run *run;
 	pid_t	pid;
 	FILE	*copy;		/* the message, in a file without a name */
-	int	copy_error;	/* errno of a failed write to copy, or 0 */
 	int	out;		/* our end of the pipe for the output, -1:
 				 * closed */
 	int	ended;		/* the process has ended, or cannot be waited
 				 * for */
 	int	status;		/* status of waitpid */
 	int	wait_error;	/* errno of waitpid, or 0 */
-	int	terminated;	/* SIGTERM was sent */
-	int	killed;		/* SIGKILL was sent */
 	double	until;		/* mono; time of the next signal, 0: never */
 	double	nap;		/* seconds until the next check */
 	struct text text;	/* the output, in run->output */
@@ -63,25 +61,15 @@ run_tmp(void)
 	return dir != NULL && *dir != '\0' ? dir : "/tmp";
 }
 
-static int
-put_copy(void *process, const char *s, size_t n)
-{
-	struct process *p = process;
-
-	errno = EIO;	/* a reason for failures without an errno */
-	if (p->copy_error == 0 && fwrite(s, 1, n, p->copy) != n)
-		p->copy_error = errno;
-	return p->copy_error == 0 ? 0 : -1;
-}
-
 /* Makes the copy of the message: 0, or -1 with errno. */
 static int
 make_copy(struct process *p)
 {
+	struct run *r = p->run;
 	char path[1000];
-	int fd = post_make(path, sizeof(path), run_tmp(), "run");
+	int fd = post_make(path, sizeof(path), run_tmp(), "run"), unread;
 
-	p->run->tmp_failed = 1;
+	r->tmp_failed = 1;
 	if (fd < 0)
 		return -1;
 	unlink(path);
@@ -89,17 +77,13 @@ make_copy(struct process *p)
 		close(fd);
 		return -1;
 	}
-	if (p->run->message != NULL &&
-	    p->run->message(p->run->arg, put_copy, p) < 0 &&
-	    p->copy_error == 0) {
-		p->run->tmp_failed = 0;
+	unread = r->message != NULL &&
+	    r->message(r->arg, job_put_file, p->copy) < 0;
+	r->tmp_failed = ferror(p->copy) || (!unread && (fflush(p->copy) != 0 ||
+	    lseek(fileno(p->copy), 0, SEEK_SET) < 0));
+	if (unread && !r->tmp_failed)
 		errno = EIO;
-		return -1;
-	}
-	errno = p->copy_error;
-	p->run->tmp_failed = p->copy_error != 0 || fflush(p->copy) != 0 ||
-	    lseek(fileno(p->copy), 0, SEEK_SET) < 0;
-	return p->run->tmp_failed ? -1 : 0;
+	return unread || r->tmp_failed ? -1 : 0;
 }
 
 /* ---- the output ------------------------------------------------------ */
@@ -156,8 +140,8 @@ check_end(struct process *p)
 	if (pid < 0 && errno != EINTR)
 		p->wait_error = errno;
 	if (pid == p->pid && WIFSTOPPED(p->status)) {
-		p->run->stopped = p->killed = 1;
-		p->nap = NAP_LEAST;
+		p->run->stopped = 1;
+		p->until = 0;
 		kill(p->pid, SIGKILL);	/* there may be no group yet */
 		kill(-p->pid, SIGKILL);
 		return;
@@ -169,19 +153,15 @@ check_end(struct process *p)
 static void
 kill_if_late(struct process *p)
 {
-	int sig;
+	int sig = p->run->late ? SIGKILL : SIGTERM;
 
 	clock_read();
-	if (p->ended || p->killed || p->until == 0 || now.mono < p->until)
+	if (p->ended || p->until == 0 || now.mono < p->until)
 		return;
-	p->run->late = 1;
-	p->killed = p->terminated;
-	p->terminated = 1;
-	sig = p->killed ? SIGKILL : SIGTERM;
 	if (kill(-p->pid, sig) < 0)	/* there may be no group yet */
 		kill(p->pid, sig);
-	p->until = now.mono + KILL_DELAY;
-	p->nap = NAP_LEAST;
+	p->until = p->run->late ? 0 : now.mono + KILL_DELAY;
+	p->run->late = 1;
 }
 
 /* Reads output until the process ends: 0, or -1 with errno. */
@@ -319,7 +299,6 @@ run_program(struct run *r)
 	memset(&p, 0, sizeof(p));
 	p.run = r;
 	p.out = -1;
-	p.nap = NAP_LEAST;
 	text_init(t, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = r->stopped = 0;
