@@ -21,9 +21,11 @@
  *
  * Messages have one to five recipients, at one or some of twelve hosts, by four
  * channels whose clauses differ.  Agents (t/agent) write down what they
- * deliver, and once more when it is marked in the control file.  When the
- * last message is in, the scheduler is left in peace until the spool is
- * empty.  Then
+ * deliver, and once more when it is marked in the control file.  In half of the
+ * rounds core has room for CORE messages, and stubs for half as many, so most
+ * mail is forgotten and comes back.  After the last kill more mail than core
+ * has room for comes in, and a scheduler with little core is left in peace
+ * until the spool is empty.  Then
  *
  *	every recipient was delivered, or failed where it was to fail;
  *	none was delivered after it had been marked;
@@ -32,6 +34,7 @@
  *	transport/ and queue/ are empty;
  *	for each message with a failure there is a report in router/, or it
  *	is kept in postman/;
+ *	messages were forgotten;
  *	the scheduler ends with exit code 0, and no agent is left.
  *
  * What does not hold is said, a line each.  Exit: 0, or 1.
@@ -45,6 +48,8 @@
 #define HOSTS		12
 #define ASKERS		4
 #define WORDS		8
+#define CORE		20
+#define LAST		(2 * CORE)	/* messages after the last kill */
 
 static struct {
 	long	kills, messages, failing, patience;
@@ -127,7 +132,7 @@ moment(void)
 /* ---- what is delivered ----------------------------------------------- */
 
 static void
-configure(long turn)
+configure(long turn, int small)
 {
 	static const char *const clause[] = {
 	    "a/*	overfeed=5 maxthr=3 maxring=6",
@@ -140,11 +145,11 @@ configure(long turn)
 	FILE *f = fopen(in("cf.new"), "w");
 
 	must(f != NULL, "cf.new");
-	/* in half of the rounds core is small, and most mail is forgotten */
-	fprintf(f, "PARAMmailqsock none\n%s*/*\tinterval=1s retries=1"
-	    " idlemax=%lds expiry=1d maxta=%ld maxrcpts=1 %s\n", turn % 2 != 0 ?
-	    "PARAMactive 20\nPARAMevicted 10\n" : "", 1 + turn % 3,
-	    20 + turn % 2, arg.keywords);
+	if (small)
+		fprintf(f, "PARAMactive %d\nPARAMevicted %d\n", CORE, CORE / 2);
+	fprintf(f, "PARAMmailqsock none\n*/*\tinterval=1s retries=1"
+	    " idlemax=%lds expiry=1d maxta=%ld maxrcpts=1 %s\n",
+	    1 + turn % 3, 20 + turn % 2, arg.keywords);
 	for (i = 0; i < sizeof(clause) / sizeof(clause[0]); i++) {
 		fprintf(f, "%s\n\tcommand=\"%s/agent -l -A %s/alive -o %s/log "
 		    "-c $channel -m %d", clause[i], arg.here, arg.dir,
@@ -340,9 +345,12 @@ static void
 one_life(long turn)
 {
 	unsigned long left = moment();
+	long kind;
 	long share = (arg.messages - nmsgs) / (arg.kills - turn);
 	long n = share > 0 ? (long)rnd((unsigned long)share * 2 + 1) : 0;
 
+	if (!arg.reloads)
+		configure(0, turn % 2 != 0);
 	start();
 	while (n-- > 0 && nmsgs < arg.messages) {
 		make_message();
@@ -350,7 +358,8 @@ one_life(long turn)
 			nap(rnd(2000));
 	}
 	if (arg.reloads && rnd(2) == 0) {
-		configure((long)rnd(100));
+		kind = (long)rnd(100);
+		configure(kind, kind % 2 != 0);
 		nap(left / 2);
 		kill(scheduler, SIGHUP);
 		reloads++;
@@ -578,6 +587,22 @@ count(void)
 }
 
 static void
+count_forgotten(void)
+{
+	char line[1000];
+	long n = 0;
+	FILE *f = fopen(in("sched.log"), "r");
+
+	must(f != NULL, "sched.log");
+	while (fgets(line, sizeof(line), f) != NULL)
+		n += strstr(line, " evict msg=") != NULL;
+	fclose(f);
+	printf("messages forgotten: %ld\n", n);
+	if (n == 0)
+		wrong("no message was forgotten");
+}
+
+static void
 nothing_left(void)
 {
 	struct flock fl;
@@ -662,16 +687,18 @@ main(int argc, char **argv)
 	umask(022);
 	printf("seed %lu\n", arg.seed);
 	rnd_seed(arg.seed * 2654435761UL);
-	msgs = mem_get((size_t)arg.messages * sizeof(*msgs));
+	msgs = mem_get((size_t)(arg.messages + LAST) * sizeof(*msgs));
 	make_dirs();
-	configure(0);
+	configure(0, 0);
 	for (i = 0; i < arg.kills; i++)
 		one_life(i);
-	while (nmsgs < arg.messages)
+	while (nmsgs < arg.messages + LAST)
 		make_message();
+	configure(arg.kills, 1);
 	drain();
 	read_log();
 	count();
+	count_forgotten();
 	nothing_left();
 	return bad > 0;
 }
