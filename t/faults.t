@@ -11,6 +11,9 @@
 # sender had a DSN of what failed, what cannot be used lies in postman/, and
 # nothing else is left.
 #
+# In half of the trials there is more mail than PARAMactive and PARAMevicted
+# have room for, so messages are forgotten and come back.
+#
 #	FAULTS=all sh t/faults.t	every call site, one after the other,
 #					with each error: some 20 minutes
 #	FAULTS=places sh t/faults.t	the first call from each place in the
@@ -21,6 +24,8 @@
 #	FAULTS='write:3:1:EIO dsn'	this one in the agent dsn
 #	FAULTS='read:1:1:EIO 3:102-1'	this one, counted from the third time
 #					that a file of that name was opened
+#	FAULTS='write:17:1:EIO small'	this one in a small core; after the
+#					other words where there are some
 # Takes long.
 . "${0%/*}/lib.sh"
 
@@ -79,10 +84,25 @@ cat >"$tmp/want.dsns" <<END
 112 u1
 END
 
+# For a small core: that many messages wait until the last may go.
+more=$tmp/more
+mkdir "$more"
+spool_new "$more"
+cp "$tmp/want" "$tmp/want.small"
+n=200
+while [ $n -lt 240 ]; do
+	put "$more" $n-1 wait h$((n % 4)).host u1
+	echo "$n-1 h$((n % 4)).host" >>"$tmp/want.small"
+	n=$((n + 1))
+done
+
 # One trial has a directory of its own, so that some can run side by side.
+small=
 trial_conf() {	# dir
 	conf "$1/cf" <<END
-PARAMmailqsock none
+${small:+PARAMactive 20
+PARAMevicted 10
+}PARAMmailqsock none
 PARAMdestdb=$1/known
 PARAMrouternotify=$1/router
 */*	interval=1s retries="1" expiry=1d
@@ -92,6 +112,7 @@ fail/*	command="$A -c fail error no such user"
 good/*	command="$A -c good -o $1/out ok"
 old/*	expiry=3s command="$A -c old deferred not now"
 gate/*	retries="20" command="$A -c gate -f $1/free -o $1/out"
+wait/*	retries="20" command="$A -c wait -f $1/free -o $1/out"
 END
 }
 
@@ -111,8 +132,11 @@ settled() {	# dir
 # Is all as it must be?  Prints what is not.
 judge() {	# dir fault
 	awk '{ sub(/.*\//, "", $1); print $1, $3 }' "$1/out" | sort >"$1/got"
-	cmp -s "$1/got" "$tmp/want" ||
-	    echo "delivered: $(diff "$tmp/want" "$1/got" | grep '^[<>]')"
+	want=$tmp/want${small:+.small}
+	cmp -s "$1/got" "$want" ||
+	    echo "delivered: $(diff "$want" "$1/got" | grep '^[<>]')"
+	[ -z "$small" ] || grep ' evict msg=' "$1/log" >/dev/null ||
+	    echo 'nothing was forgotten'
 	dsns "$1" >"$1/dsns"
 	[ "$(wc -l <"$1/dsns")" -ge 3 ] || echo "DSNs: $(tr '\n' , <"$1/dsns")"
 	for f in "$1/po/router"/*; do
@@ -223,6 +247,10 @@ trial() {	# dir fault [NAME=value ...]
 	shift 2
 	rm -rf "$td"
 	mkdir "$td" && cp -R "$master" "$td/po" || echo 'no directory'
+	if [ -n "$small" ]; then
+		cp "$more/queue"/* "$td/po/queue"
+		cp "$more/transport"/* "$td/po/transport"
+	fi
 	: >"$td/out"
 	: >"$td/log"
 	: >"$td/faults"
@@ -258,8 +286,17 @@ is 'reload, query and hold are done without a fault' \
 [ -s "$tmp/none/faults" ] || skip_all 'nothing is loaded before libc here'
 sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults" >"$tmp/counts"
 sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults.dsn" >"$tmp/dsn"
-sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
-    "$tmp/none/faults" | sort -u >"$tmp/sites"
+sites_of() {	# dir
+	sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
+	    "$1/faults" | sort -u
+}
+sites_of "$tmp/none" >"$tmp/sites.large"
+small=1
+is 'all is delivered without a fault from a small core' \
+    "$(trial "$tmp/none.small" '')" ''
+small=
+sites_of "$tmp/none.small" | comm -13 "$tmp/sites.large" - >"$tmp/sites.small"
+sort "$tmp/sites.large" "$tmp/sites.small" >"$tmp/sites"
 diag "calls: $(awk '{ printf "%s %s, ", $1, $2 }' "$tmp/counts")"
 
 # Nothing changes the directory later, so it is read once.
@@ -453,8 +490,11 @@ sites() {	# kind
 # Places that are named in a file, each with each of its errors.
 places() {	# file
 	while read -r kind place; do
+		core=
+		! grep "^$kind $place\$" "$tmp/sites.small" >/dev/null ||
+		    core=' small'
 		for e in $(errors_of "$kind"); do
-			echo "$kind:1:1:$e @$place"
+			echo "$kind:1:1:$e @$place$core"
 		done
 	done <"$1"
 }
@@ -549,13 +589,20 @@ outcome() {	# dir
 	fi
 }
 
-# Works off every fourth line, beginning with this one.
+# Works off every fourth line, beginning with this one; every second of these
+# in a small core, and the others when a line comes again.
+turn=0
 worker() {	# 0 to 3
 	w=$tmp/w$1
 	line=0
 	while read -r fault where; do
 		line=$((line + 1))
 		[ $((line % 4)) -eq "$1" ] || continue
+		small=
+		[ $(((line / 4 + turn) % 2)) -eq 0 ] || small=1
+		case $where in
+		small | *' small') small=1 where=${where%small} where=${where% } ;;
+		esac
 		if [ -z "$where" ]; then
 			trial "$w" "$fault"
 		elif [ "$where" = child ]; then
@@ -572,6 +619,7 @@ worker() {	# 0 to 3
 		fi >"$w.wrong"
 		hit=$(cat "$w/faults" "$w/faults.dsn" 2>/dev/null |
 		    grep -c '^fault')
+		where=$where${small:+ small}
 		echo "$fault $where $(outcome "$w"): ${hit:-0}" >>"$w.done"
 		sed -n 's/^fault \([^ ]*\) [^ ]* [^ ]* \(scheduler+.*\)/\1 \2/p' \
 		    "$w/faults" 2>/dev/null >>"$w.sites"
@@ -626,7 +674,7 @@ work
 # Nothing comes from each place in each trial.
 case ${FAULTS:-} in
 all | places)
-	for again in 1 2 3; do
+	for turn in 1 2 3; do
 		places "$tmp/missed" >"$tmp/todo"
 		work
 	done ;;
