@@ -525,7 +525,7 @@ others() {
 by_chance() {	# seed
 	for fault in write:9:ENOSPC write:5:short read:9:EINTR read:9:EIO \
 	    select:4:EINTR open:7:EMFILE lstat:9:EIO fstat:5:EIO fork:3:EAGAIN \
-	    rename:4:ENOSPC unlink:3:EIO opendir:3:ENOMEM readdir:9:EIO \
+	    rename:4:ENOSPC unlink:3:EIO opendir:3:ENOMEM readdir:30:EIO \
 	    socketpair:3:EMFILE memory:30:ENOMEM; do
 		echo "${fault%%:*}:*$1:${fault#*:}"
 	done

@@ -1,6 +1,7 @@
 /*
  * common.c - a place for the fuzzed programs to work in.
  */
+#include "../../scheduler.h"
 #include "fuzz.h"
 #include <dirent.h>
 #include <signal.h>
@@ -98,6 +99,71 @@ fuzz_empty(const char *dir)
 		    "%s/%s", dir, e->d_name) == 0)
 			unlink(path);
 	closedir(d);
+}
+
+/* ---- a crowd ---------------------------------------------------------- */
+
+#define CROWD_FIRST	5000	/* number of the first message */
+
+static struct {
+	int	n;
+	unsigned long evicted;	/* before the first came */
+} crowd;
+
+void
+fuzz_small_core(int small)
+{
+	q.config->active = small ? FUZZ_CORE : 0;
+	q.config->evicted = small ? FUZZ_CORE / 2 : 0;
+}
+
+void
+fuzz_crowd(int more)
+{
+	char name[40], file[60], control[200];
+
+	if (crowd.n == 0)
+		crowd.evicted = q.evicted;
+	for (; more > 0; more--, crowd.n++) {
+		text_fmt(name, sizeof(name), "%d-1", CROWD_FIRST + crowd.n);
+		text_fmt(control, sizeof(control), "i %s\no 0\nl <x@test>\n"
+		    "s local - sender 0\nr           crowd h%d.test u 0\n"
+		    "m\n\n", name, crowd.n % 3);
+		text_fmt(file, sizeof(file), "../queue/%s", name);
+		fuzz_file(file, "body\n", 5);
+		fuzz_file(name, control, strlen(control));
+	}
+	fuzz_arrived();
+	in_load_files();
+}
+
+void
+fuzz_disperse(void)
+{
+	struct message *m;
+	char name[40];
+	int i, left = 1, rounds = 0;
+
+	for (; left > 0; rounds++) {
+		fuzz_must(rounds < 2 * crowd.n / FUZZ_CORE + 4,
+		    "what was forgotten comes back");
+		for (i = left = 0; i < crowd.n; i++) {
+			text_fmt(name, sizeof(name), "%d-1", CROWD_FIRST + i);
+			m = msg_find_number(CROWD_FIRST + i, NULL);
+			if (m != NULL && m->end < END_DROP) {
+				unlink(name);
+				q_drop_message(m, "enough");
+			} else if (access(name, F_OK) == 0) {
+				left++;
+			}
+		}
+		q_sweep();
+		now.mono += 4000;	/* what waits is due */
+		fuzz_arrived();
+		in_load_files();
+	}
+	fuzz_must(q.evicted > crowd.evicted, "a message is forgotten");
+	crowd.n = 0;
 }
 
 void

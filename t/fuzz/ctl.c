@@ -5,8 +5,11 @@
  * bytes stay as they are, but for locks that are taken off.  Of a loaded one
  * each offset that an agent will name is that of a recipient line, and each
  * line that an agent will read is one line; for files of odd length, the
- * message is forgotten and loaded again.  Then the recipients are marked and
- * get diagnostics: nothing but their tags changes, and lines are added.
+ * message is forgotten and loaded again.  In every second pair of lengths other
+ * mail has filled a small core before the scan finds the file, and more comes
+ * later, so it may be forgotten at any time, and all comes back.  Then the
+ * recipients are marked and get diagnostics: nothing but their tags changes,
+ * and lines are added.
  */
 #include "../../intake.c"
 #include "fuzz.h"
@@ -141,6 +144,41 @@ use(struct message *m, long size)
 	compare(m->name, size, n * 20);
 }
 
+static void
+put(const unsigned char *data, size_t n)
+{
+	fuzz_file("123-1", data, n);
+	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
+}
+
+/* It is forgotten if it may be: 1 if so. */
+static int
+forget(struct message *m)
+{
+	double until;
+
+	if (m == NULL || stub_due(m, &until) == STAYS)
+		return 0;
+	forget_message(m);
+	q_sweep();
+	return 1;
+}
+
+/* By the scan, with more mail than core has room for. */
+static void
+take_in_turn(const char *name, const unsigned char *data, size_t n)
+{
+	fuzz_small_core(1);
+	fuzz_crowd(FUZZ_CORE + 4);
+	put(data, n);
+	fuzz_crowd(2);
+	if (n % 2 != 0)
+		forget(message_named(name));
+	fuzz_crowd(FUZZ_CORE);
+	fuzz_disperse();
+	fuzz_small_core(0);
+}
+
 /* Nothing of it stays for the next one. */
 static void
 clear(void)
@@ -167,24 +205,25 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	char name[NAME_MAX_], value[100];
 	struct message *m;
 	struct stat st;
-	double until;
 	int got, opened;
 
 	if (n > MOST)
 		return 0;
 	begin();
 	memcpy(before, data, n);
-	fuzz_file("123-1", data, n);
-	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
 	strcpy(name, "123-1");
-	fuzz_must(spool_can_load(name, 1), "a file");
-	m = load_file(name, &opened);
-	if (m != NULL && n % 2 != 0 && stub_due(m, &until) != STAYS) {
-		forget_message(m);
-		q_sweep();
-		fuzz_must(stub_named(name) != NULL, "a stub");
+	if (n / 2 % 2 != 0) {
+		take_in_turn(name, data, n);
+		m = message_named(name);
+	} else {
+		put(data, n);
+		fuzz_must(spool_can_load(name, 1), "a file");
 		m = load_file(name, &opened);
-		fuzz_must(m != NULL, "what was loaded is loaded again");
+		if (n % 2 != 0 && forget(m)) {
+			fuzz_must(stub_named(name) != NULL, "a stub");
+			m = load_file(name, &opened);
+			fuzz_must(m != NULL, "what was loaded is loaded again");
+		}
 	}
 	if (m != NULL) {
 		ctl_read_field(name, "e", value, sizeof(value));

@@ -20,6 +20,16 @@ long	fuzz_read(const char *path, char *, size_t size);
 void	fuzz_empty(const char *dir);
 /* New files are there, and the next scan is to see them. */
 void	fuzz_arrived(void);
+/* In core there is room for FUZZ_CORE messages, and for stubs of half as many;
+ * or there is room for all. */
+#define FUZZ_CORE	20
+void	fuzz_small_core(int);
+/* That many messages more are in the post office, for the channel crowd; core
+ * has room for some of them.  Those that have come before are counted. */
+void	fuzz_crowd(int);
+/* They go, all: those in core, and then those that were forgotten.  Each must
+ * come, and one of them or another must have been forgotten. */
+void	fuzz_disperse(void);
 /* What must hold: else we die, saying what does not. */
 void	fuzz_must(int, const char *what);
 

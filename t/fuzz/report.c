@@ -1,10 +1,11 @@
 /*
- * report.c - any bytes from an agent that has three jobs, of which one is of a
- * message that is only partly in core.
+ * report.c - any bytes from an agent that has three jobs.
  *
  * Whatever it says, only recipients that it was given are touched, the control
  * file keeps its lines, and when it is dead everything counts up: what is in
- * core is what the agent left.
+ * core is what the agent left.  For files of odd length core is small and full
+ * of other mail; more comes before the agent is dead and after that, so these
+ * messages are forgotten if they may be, and come back.
  */
 #include "../../ta.c"
 #include "fuzz.h"
@@ -19,8 +20,8 @@ static const char control[] = "@ 0x00000007\ni 123-1\no 0\nl <x@test>\n"
 static const char second[] = "i 124-1\no 0\nl <y@test>\n"
     "s local - sender 0\nr           test a.host u4 0\nm\n\n";
 
-/* Larger than what is read of a control file at once, and than PARAMrecipients
- * lets in; every other recipient is for c.host. */
+/* Larger than what is read of a control file at once; every other recipient is
+ * for c.host. */
 #define THIRD_RCPTS	300
 
 static char third[THIRD_RCPTS * 32 + 200];
@@ -140,6 +141,17 @@ check_others(void)
 	    "what it was not given is untouched");
 }
 
+/* Is it in core, if it is not done? */
+static void
+check_back(unsigned long num)
+{
+	char name[40];
+
+	text_fmt(name, sizeof(name), "%lu-1", num);
+	fuzz_must(msg_find_number(num, NULL) != NULL || access(name, F_OK) < 0,
+	    "it is back");
+}
+
 static void
 forget(unsigned long num)
 {
@@ -157,8 +169,12 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
 	struct thread *t;
 	struct ta *ta;
+	int small = n % 2 != 0;
 
 	begin();
+	fuzz_small_core(small);
+	if (small)
+		fuzz_crowd(FUZZ_CORE + 4);
 	put("123-1", control, sizeof(control) - 1);
 	put("124-1", second, sizeof(second) - 1);
 	put("125-1", third, nthird);
@@ -177,7 +193,16 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	check(124, second, sizeof(second) - 1);
 	check(125, third, nthird);
 	check_others();
+	if (small)
+		fuzz_crowd(FUZZ_CORE);
 	fuzz_must(ta_reap(ta->pid, 0) == 0 && q.nagents == 0, "it is gone");
+	if (small) {
+		fuzz_crowd(2);
+		fuzz_disperse();
+		check_back(123);
+		check_back(124);
+		check_back(125);
+	}
 	check(123, control, sizeof(control) - 1);
 	forget(123);
 	forget(124);
