@@ -757,14 +757,6 @@ work(const char *name, const char *host)
 
 /* ---- options --------------------------------------------------------- */
 
-static int
-usage(void)
-{
-	fputs("usage: dsn [-V] [-d forms] [-n name] [-p pause] [-r socket] "
-	    "[-s bytes] [-x pattern]\n", stderr);
-	return X_USAGE;
-}
-
 /* Adds a pattern of -x: 0, or -1 after a message. */
 static int
 add_exempt(const char *pattern)
@@ -782,28 +774,28 @@ add_exempt(const char *pattern)
 int
 main(int argc, char **argv)
 {
+	static struct lib_command command = { "dsn",
+		"[-V] [-d forms] [-n name] "
+		"[-p pause] [-r socket] [-s bytes] [-x pattern]",
+		"d:n:p:r:s:Vx:", NULL, NULL, 0 };
 	const char *name = NULL;
 	unsigned long most = 65536UL;
 	int c, bad = 0;
 
 	dsn.forms = lib_share("forms");
-	while ((c = getopt(argc, argv, "d:n:p:r:s:Vx:")) != -1)
+	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case 'd': dsn.forms = optarg; break;
 		case 'n': name = optarg; break;
 		case 'p': bad |= span_parse(optarg, &opt.pause); break;
 		case 'r': opt.router = optarg; break;
 		case 's': bad |= size_parse(optarg, 999999999UL, &most); break;
-		case 'V':
-			puts("dsn " VERSION);
-			return 0;
 		case 'x': bad |= add_exempt(optarg); break;
-		default:
-			return usage();
+		default: lib_usage();
 		}
 	if (optind < argc || bad || opt.pause > 999999999L ||
 	    dsn.forms[0] != '/')
-		return usage();
+		lib_usage();
 	dsn.most = (long)most;
 	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
 	log_level = L_ERR - 1;

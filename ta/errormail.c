@@ -209,14 +209,6 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-static int
-usage(void)
-{
-	fputs("usage: errormail [-NV] [-c channel] [-d forms] [-h host] "
-	    "[-n name]\n", stderr);
-	return X_USAGE;
-}
-
 /* For -N: checks that the forms can be read.  A directory of -d (named) must be
  * there.  Returns the exit code. */
 static int
@@ -247,29 +239,25 @@ check_forms(int named)
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel("error"), *host = NULL, *name = NULL;
-	int c, check_only = 0, named = 0;
+	static struct lib_command command = { "errormail", "[-NV] [-c channel] "
+		"[-d forms] [-h host] [-n name]", "c:d:h:n:NV", NULL, NULL, 0 };
+	const char *name = NULL;
+	int c, named = 0;
 
+	command.channel = lib_channel("error");
 	dsn.forms = lib_share("forms");
 	dsn.most = 65536L;
 	dsn.describe = describe_item;
-	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
+	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
-		case 'c': channel = optarg; break;
 		case 'd': dsn.forms = optarg; named = 1; break;
-		case 'h': host = optarg; break;
 		case 'n': name = optarg; break;
-		case 'N': check_only = 1; break;
-		case 'V':
-			puts("errormail " VERSION);
-			return 0;
-		default:
-			return usage();
+		default: lib_usage();
 		}
 	if (optind < argc || dsn.forms[0] != '/')
-		return usage();
-	if (check_only)
+		lib_usage();
+	if (command.check_only)
 		return check_forms(named);
 	return dsn_begin(&dsn, name, "") < 0 ? X_OSERR :
-	    lib_run(channel, host, work);
+	    lib_run(command.channel, command.host, work);
 }

@@ -396,13 +396,6 @@ resubmit(const struct lib_rcpt *r)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-static int
-usage(void)
-{
-	fputs("usage: hold [-NV] [-c channel] [-d directory]\n", stderr);
-	return X_USAGE;
-}
-
 static void
 work(struct lib_job *j)
 {
@@ -430,27 +423,20 @@ work(struct lib_job *j)
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel("hold");
-	int c, check_only = 0;
+	static struct lib_command command = { "hold",
+		"[-NV] [-c channel] [-d directory]", "c:d:NV", NULL, NULL, 0 };
+	int c;
 
+	command.channel = lib_channel("hold");
 	scripts = lib_share("hold");
-	while ((c = getopt(argc, argv, "c:d:NV")) != -1)
-		switch (c) {
-		case 'c': channel = optarg; break;
-		case 'd': scripts = optarg; break;
-		case 'N': check_only = 1; break;
-		case 'V':
-			puts("hold " VERSION);
-			return 0;
-		default:
-			return usage();
-		}
-	if (optind < argc || *scripts != '/')
-		return usage();
+	while ((c = lib_option(argc, argv, &command)) == 'd')
+		scripts = optarg;
+	if (c != -1 || optind < argc || *scripts != '/')
+		lib_usage();
 	umask(022);
-	if (check_only)
+	if (command.check_only)
 		return 0;
 	return pledge("stdio rpath wpath cpath fattr chown flock unix inet "
 	    "dns getpw id proc exec", NULL) < 0 ? X_OSERR :
-	    lib_run(channel, NULL, work);
+	    lib_run(command.channel, NULL, work);
 }

@@ -45,7 +45,8 @@ static struct {
 	int	alone;			/* the scheduler is gone */
 	long	idle_after;	/* seconds until idle is called */
 	void	(*idle)(void);		/* argument of lib_when_idle, or NULL */
-} agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
+	const struct lib_command *command;	/* argument of lib_option */
+} agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL, NULL };
 
 const struct lib_far *lib_far;
 
@@ -518,6 +519,34 @@ lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
 	fprintf(stderr, "%s: -%c is for ZMailer's %s only; here %s\n", name,
 	    letter, name, f->instead);
 	exit(X_USAGE);
+}
+
+void
+lib_usage(void)
+{
+	fprintf(stderr, "usage: %s %s\n", agent.command->name,
+	    agent.command->usage);
+	exit(X_USAGE);
+}
+
+int
+lib_option(int argc, char **argv, struct lib_command *command)
+{
+	int c;
+
+	agent.command = command;
+	while ((c = getopt(argc, argv, command->letters)) != -1)
+		switch (c) {
+		case 'c': command->channel = optarg; break;
+		case 'h': command->host = optarg; break;
+		case 'N': command->check_only = 1; break;
+		case 'V':
+			printf("%s " VERSION "\n", command->name);
+			exit(0);
+		default:
+			return c;
+		}
+	return -1;
 }
 
 size_t

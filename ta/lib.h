@@ -91,6 +91,22 @@ const char *lib_channel(const char *usual);
 /* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 
+/* The command line of an agent; the caller sets the first three members. */
+struct lib_command {
+	const char *name;	/* name of the agent */
+	const char *usage;	/* its options, for people */
+	const char *letters;	/* its options, for getopt */
+	const char *channel;	/* set by -c */
+	const char *host;	/* set by -h */
+	int	check_only;	/* -N was given */
+};
+
+/* Returns the next option, or -1 after the last one.  Does -c, -h, -N and -V
+ * itself if they are among the letters; -V exits. */
+int	lib_option(int argc, char **argv, struct lib_command *);
+/* Prints the usage of that command and exits. */
+void	lib_usage(void);
+
 /* An option that only ZMailer's agent of the same name has. */
 struct lib_foreign {
 	int	letter;		/* 0 ends the list */

@@ -722,14 +722,10 @@ static const struct lib_foreign foreign[] = {
 	{ 0, NULL }
 };
 
-static void
-usage(void)
-{
-	fputs("usage: mailbox [-0nNV] [-c channel] [-d directory] "
-	    "[-f template]\n               [-h host] [-m size] [-t span] "
-	    "[-w span]\n", stderr);
-	exit(X_USAGE);
-}
+static struct lib_command command = { "mailbox",
+	"[-0nNV] [-c channel] [-d directory] [-f template]\n               "
+	    "[-h host] [-m size] [-t span] [-w span]",
+	"0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU", NULL, NULL, 0 };
 
 static void
 check_template(void)
@@ -738,13 +734,13 @@ check_template(void)
 
 	for (p = opt.template; *p != '\0'; p++)
 		if (*p == '%' && *++p != 'u' && *p != 'h')
-			usage();
+			lib_usage();
 	if (strstr(opt.template, "%h") != NULL) {
 #ifdef NO_PWD
-		usage();
+		lib_usage();
 #endif
 		if (opt.names)
-			usage();
+			lib_usage();
 	}
 }
 
@@ -771,39 +767,32 @@ set_usual_dir(void)
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel("local"), *host = NULL;
-	int c, check_only = 0, bad = 0;
+	int c, bad = 0;
 
-	while ((c = getopt(argc, argv,
-	    "0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU")) != -1)
+	command.channel = lib_channel("local");
+	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
-		case 'c': channel = optarg; break;
 		case 'd': opt.dir = optarg; break;
 		case 'f': opt.template = optarg; break;
-		case 'h': host = optarg; break;
 		case 'm':
 			bad |= size_parse(optarg, LONG_MAX, &opt.size_limit);
 			break;
 		case 'n': opt.names = 1; break;
-		case 'N': check_only = 1; break;
 		case 't': bad |= span_parse(optarg, &opt.time_limit); break;
 		case 'w': bad |= span_parse(optarg, &opt.wait); break;
-		case 'V':
-			puts("mailbox " VERSION);
-			return 0;
 		default:
-			lib_foreign_option("mailbox", foreign, c, usage);
+			lib_foreign_option("mailbox", foreign, c, lib_usage);
 		}
 	if (optind < argc || bad || (opt.dir != NULL && *opt.dir != '/'))
-		usage();
+		lib_usage();
 	check_template();
 	if (opt.dir == NULL)
 		set_usual_dir();
 	umask(077);
-	if (check_only)
+	if (command.check_only)
 		return 0;
 	return pledge("stdio rpath wpath cpath fattr chown flock getpw id "
 	    "proc exec", NULL) < 0 ? X_OSERR :
-	    lib_run(channel, host, work);
+	    lib_run(command.channel, command.host, work);
 }

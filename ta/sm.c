@@ -476,41 +476,28 @@ static const struct lib_foreign foreign[] = {
 	{ 0, NULL }
 };
 
-static void
-usage(void)
-{
-	fputs("usage: sm [-0NV] [-c channel] [-f table] [-h host] [-t span] "
-	    "[-u user] mailer\n", stderr);
-	exit(X_USAGE);
-}
+static struct lib_command command = { "sm", "[-0NV] [-c channel] [-f table] "
+	    "[-h host] [-t span] [-u user] mailer",
+	"0c:f:h:Nt:u:V" "8Hvl:Qw:", NULL, NULL, 0 };
 
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel(NULL), *host = NULL;
-	int c, check_only = 0;
+	int c, bad = 0;
 
+	command.channel = lib_channel(NULL);
 	opt.table = lib_share("sm.cf");
-	while ((c = getopt(argc, argv, "0c:f:h:Nt:u:V" "8Hvl:Qw:")) != -1)
+	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
-		case 'c': channel = optarg; break;
 		case 'f': opt.table = optarg; break;
-		case 'h': host = optarg; break;
-		case 'N': check_only = 1; break;
-		case 't':
-			if (span_parse(optarg, &opt.limit) < 0)
-				usage();
-			break;
+		case 't': bad |= span_parse(optarg, &opt.limit); break;
 		case 'u': opt.user = optarg; break;
-		case 'V':
-			puts("sm " VERSION);
-			return 0;
 		default:
-			lib_foreign_option("sm", foreign, c, usage);
+			lib_foreign_option("sm", foreign, c, lib_usage);
 		}
-	if (optind != argc - 1)
-		usage();
+	if (optind != argc - 1 || bad)
+		lib_usage();
 	if (opt.table[0] != '/') {
 		fprintf(stderr, "sm: the path of the table does not begin with "
 		    "/: %s\n", opt.table);
@@ -518,10 +505,11 @@ main(int argc, char **argv)
 	}
 	opt.mailer = argv[optind];
 	umask(077);
-	if (check_only)
+	if (command.check_only)
 		return check_mailer();
 	if (pledge("stdio rpath wpath cpath fattr flock getpw id proc exec",
 	    NULL) < 0)
 		return X_OSERR;
-	return lib_run(channel != NULL ? channel : opt.mailer, host, work);
+	return lib_run(command.channel != NULL ? command.channel : opt.mailer,
+	    command.host, work);
 }
