@@ -117,8 +117,8 @@ put_text(FILE *f, const char *s, const char *indent)
 		if (n > 0)
 			fwrite(s, 1, n, f);
 		else
-			putc(*s >= ' ' && *s < 127 ? *s : *s == '\t' ? ' ' :
-			    '?', f);
+			putc(*s == '\t' || (*s >= ' ' && *s < 127) ? *s : '?',
+			    f);
 		n += n == 0;
 		col += n;
 	}
@@ -126,6 +126,27 @@ put_text(FILE *f, const char *s, const char *indent)
 		putc('\n', f);
 	if (*s != '\0')
 		fprintf(f, "%s...\n", indent);
+}
+
+/* Writes the text of a form, with a newline at its end.  Returns 1 if the text
+ * has UTF-8.  f NULL: nothing is written. */
+static int
+put_form(FILE *f, FILE *form)
+{
+	char line[FORM_LINE];
+	int utf8 = 0;
+
+	rewind(form);
+	while (form_next(form, line))
+		;
+	do {
+		utf8 |= has_utf8(line);
+		if (f != NULL && line[strspn(line, "\r")] == '\n')
+			putc('\n', f);
+		else if (f != NULL)
+			put_text(f, line, "");
+	} while (fgets(line, (int)sizeof(line), form) != NULL);
+	return utf8;
 }
 
 static void
@@ -285,42 +306,6 @@ copy_byte(struct copy *c, int b)
 	c->last = b;
 	if (c->f != NULL)
 		putc(b == '\0' ? '?' : b, c->f);
-}
-
-/* Copies text, with question marks for bytes that are not text, and in lines of
- * bounded length. */
-static void
-copy_text(struct copy *c, const char *s)
-{
-	size_t n;
-
-	for (; *s != '\0'; s++) {
-		if (c->col >= BREAK_AT)
-			copy_byte(c, '\n');
-		n = utf8_length(s);
-		for (; n > 1; n--)
-			copy_byte(c, (unsigned char)*s++);
-		if (n == 1 || *s == '\n' || *s == '\t' ||
-		    (*s >= ' ' && *s < 127))
-			copy_byte(c, (unsigned char)*s);
-		else if (*s != '\r')
-			copy_byte(c, '?');
-	}
-}
-
-static void
-put_form(struct copy *c, FILE *form)
-{
-	char line[FORM_LINE];
-
-	rewind(form);
-	while (form_next(form, line))
-		;
-	do
-		copy_text(c, line);
-	while (fgets(line, (int)sizeof(line), form) != NULL);
-	if (c->col > 0)
-		copy_byte(c, '\n');
 }
 
 /* ---- items ----------------------------------------------------------- */
@@ -606,12 +591,10 @@ body_error(const struct dsn *r, const struct copy *head, struct copy *body)
 static int
 measure_copies(struct draft *d, const struct dsn *r)
 {
-	struct copy head, form, body;
+	struct copy head, body;
 
-	copy_start(&form, NULL, LONG_MAX);
 	if (d->form != NULL)
-		put_form(&form, d->form);
-	d->text_eight |= form.eight;
+		d->text_eight |= put_form(NULL, d->form);
 	if (r->nfiles > 1)
 		return 0;
 	copy_start(&head, NULL, HEAD_MOST);
@@ -739,16 +722,14 @@ static int
 put_text_part(struct draft *d, struct dsn *r)
 {
 	FILE *f = d->post.f;
-	struct copy form;
 	unsigned file;
 
 	put_part_header(d, d->text_eight ? "text/plain; charset=utf-8" :
 	    "text/plain; charset=us-ascii", d->text_eight);
-	copy_start(&form, f, LONG_MAX);
 	if (d->form == NULL)
 		fprintf(f, "This is the mail system of %s.\n", r->name);
 	else
-		put_form(&form, d->form);
+		put_form(f, d->form);
 	if (r->sender[0] == '\0')
 		fputs("\nThe message below is itself a notice, or has no "
 		    "sender.\nIt is kept in the directory postman.\n", f);
