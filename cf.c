@@ -330,8 +330,8 @@ skip_blanks(void)
 	return *rd.p == '#' ? '\0' : *rd.p;
 }
 
-/* Skips the word at rd.p.  A blank ends the word, and a '=' if equals is 1.
- * Returns the byte that ended the word. */
+/* Puts a NUL behind the word at rd.p and moves rd.p behind that.  A blank ends
+ * the word, and a '=' if equals is 1.  Returns the byte that ended the word. */
 static int
 end_word(int equals)
 {
@@ -566,17 +566,19 @@ set_id(const struct keyword *k, void *to, const char *s)
 static double
 parse_fraction(const char *s, const char **end)
 {
-	const char *p = s, *point = NULL;
+	const char *p = s;
 	double x = 0, by = 1;
+	int has_point = 0, has_digit = 0;
 
-	for (; isdigit((unsigned char)*p) || (*p == '.' && point == NULL); p++)
+	for (; isdigit((unsigned char)*p) || (*p == '.' && !has_point); p++)
 		if (*p == '.') {
-			point = p;
+			has_point = 1;
 		} else {
+			has_digit = 1;
 			x = x * 10 + (*p - '0');
-			by *= point == NULL ? 1 : 10;
+			by *= has_point ? 10 : 1;
 		}
-	*end = p - s == (point != NULL) ? s : p;	/* s: no digits */
+	*end = has_digit ? p : s;
 	return x / by;
 }
 
@@ -653,9 +655,9 @@ static const char *
 set_port(const struct keyword *k, void *member, const char *s)
 {
 	struct port *to = member;
-	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
-	const char *colon = strrchr(at, ':');
-	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s;
+	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s, *colon;
+	const char *end;
+	int is_tcp = strncmp(s, "TCP:", 4) == 0;
 	unsigned long n;
 
 	(void)k;
@@ -663,24 +665,27 @@ set_port(const struct keyword *k, void *member, const char *s)
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
-		log_warning("the scheduler makes no such socket; mailq uses "
+		report_notice("the scheduler makes no such socket; mailq uses "
 		    "its pipe");
 		return NULL;
 	}
-	if (colon == NULL && at != s && isalpha((unsigned char)*at)) {
-		log_warning("the name of a service is taken for port 174");
-		at = "174";
-	} else if (at == s && !isdigit((unsigned char)*at)) {
+	if (!is_tcp && !isdigit((unsigned char)*s))
 		return "is not TCP:port, TCP:address:port or none";
+	s += is_tcp ? 4 : 0;
+	colon = strrchr(s, ':');
+	if (colon != NULL) {
+		if (colon == s || s + strspn(s, "0123456789.") != colon ||
+		    text_fmt(to->address, sizeof(to->address), "%.*s",
+		    (int)(colon - s), s) < 0)
+			return "names a host; its address, such as 127.0.0.1, "
+			    "is needed";
+		s = colon + 1;
+	} else if (isalpha((unsigned char)*s)) {
+		report_notice("the name of a service is taken for port 174");
+		s = "174";
 	}
-	if (colon != NULL && (colon == at ||
-	    at + strspn(at, "0123456789.") != colon ||
-	    text_fmt(to->address, sizeof(to->address), "%.*s",
-	    (int)(colon - at), at) < 0))
-		return "names a host; its address, such as 127.0.0.1, is "
-		    "needed";
-	if (num_upto(colon == NULL ? at : colon + 1, 65535UL, &n, &end) < 0 ||
-	    n == 0 || (*end != '\0' && (colon != NULL || *end != '@')))
+	if (num_upto(s, 65535UL, &n, &end) < 0 || n == 0 ||
+	    (*end == '@' ? colon != NULL : *end != '\0'))
 		return "has no port from 1 to 65535";
 	to->number = n;
 	return NULL;
@@ -732,9 +737,9 @@ set_command(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* Sets a value.  Returns NULL, or what is wrong with it. */
+/* Stores a value.  Returns NULL, or what is wrong with it. */
 static const char *
-try_value(const struct keyword *k, void *values, const char *s)
+store_value(const struct keyword *k, void *values, const char *s)
 {
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
@@ -745,11 +750,11 @@ try_value(const struct keyword *k, void *values, const char *s)
 	return setters[k->type](k, member_at(values, k), s);
 }
 
-/* Does what try_value does, and reports what is wrong with the value. */
+/* Stores a value, or reports what is wrong with it. */
 static void
 set_value(const struct keyword *k, void *values, const char *s)
 {
-	const char *bad = try_value(k, values, s);
+	const char *bad = store_value(k, values, s);
 
 	if (bad != NULL)
 		report_error("%.80s %s", s, bad);
@@ -847,7 +852,6 @@ begin_clause(const char *name)
 	}
 	c->text = word;
 	c->line = rd.word_line;
-	c->is_keyword = keyword;
 	*rd.link = c;
 	rd.link = &c->next;
 	rd.clauses++;
@@ -857,8 +861,9 @@ begin_clause(const char *name)
 	if (why != NULL)
 		report_error("%s", why);
 	else if (keyword)	/* a channel of that name is rare */
-		log_warning("is a keyword in the first column, taken for a "
-		    "pattern; put a blank before it");
+		report_notice("is a keyword in the first column, taken for the "
+		    "pattern %s/*; put a blank before the keyword, or write "
+		    "%s/*", word, word);
 }
 
 /* Sets a PARAM, whose word is the current one. */
@@ -986,18 +991,18 @@ set_param_default(const struct keyword *k)
 	const char *name = find_value(variables, k->name), *s, *bad;
 
 	if (k->def != NULL)
-		try_value(k, rd.config, k->def);
+		store_value(k, rd.config, k->def);
 	s = name == NULL ? NULL : cf_get_var(name);
-	bad = s == NULL ? NULL : try_value(k, rd.config, s);
+	bad = s == NULL ? NULL : store_value(k, rd.config, s);
 	if (bad != NULL)
 		log_err("config %s: %.80s %s", name, s, bad);
 }
 
-/* Returns the command of the agent dsn, which is in ${MAILBIN} or where it was
+/* Makes the command of the agent dsn, which is in ${MAILBIN} or where it was
  * installed, with options for the PARAMs that are set; NULL without memory.
  * Sets c->nodsn. */
 static char *
-dsn_command(struct config *c)
+make_dsn_command(struct config *c)
 {
 	static const char installed[] = MAILBIN "/ta/dsn";
 	char line[2 * PATH_MAX_ + CMD_BYTES];
@@ -1048,7 +1053,7 @@ cf_read_file(const char *file, void (*say)(int, const char *))
 	}
 	fill_empty_clauses();
 	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
-	config->dsn = dsn_command(config);
+	config->dsn = make_dsn_command(config);
 	rd.word = "PARAMdsn";
 	if (config->dsn != NULL && (bad = split_command(config->dsn)) != NULL)
 		report_error("%s", bad);

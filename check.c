@@ -331,7 +331,7 @@ check_routes(struct config *c)
 static void
 check_param_path(const char *param, const char *path)
 {
-	const char *office = opt.postoffice;
+	size_t n = strlen(opt.postoffice);
 	char dir[PATH_MAX_];
 	struct stat st;
 
@@ -339,7 +339,9 @@ check_param_path(const char *param, const char *path)
 	    (int)(strrchr(path, '/') - path), path) < 0)
 		return;
 	/* the scheduler makes directories in the post office when it starts */
-	if (strncmp(dir, office, strlen(office)) != 0 && stat(dir, &st) < 0)
+	if (strncmp(dir, opt.postoffice, n) == 0 && dir[n] == '/')
+		return;
+	if (stat(dir, &st) < 0)
 		fprintf(stderr, "%s: %s: the directory of %s: %s\n",
 		    config_file, param, path, strerror(errno));
 }
@@ -454,8 +456,8 @@ print_settings(struct config *config, const char *channel, const char *host,
 	}
 	fprintf(out, "\n");
 	if (retry_longest_wait(&f->v) > 1)	/* a factor is not 0 */
-		fprintf(out, "# (moved towards multiples of interval; they are "
-		    "multiples from retry %ld on)\n", f->v.skew);
+		fprintf(out, "# (each time is moved towards a multiple of "
+		    "interval, and is one from retry %ld on)\n", f->v.skew);
 }
 
 /* ---- the name of this host ---------------------------------------------- */
@@ -523,7 +525,6 @@ check_submit_group(void)
 int
 main(int argc, char **argv)
 {
-	const struct clause *cl;
 	struct config *c;
 	int code = 0, start_code;
 
@@ -539,7 +540,7 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* the warnings of cf.c are for the log */
+	log_level = L_ERR;	/* only the log has words without effect */
 	c = cf_read_file(config_file, print_line);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
@@ -548,12 +549,6 @@ main(int argc, char **argv)
 		    "delivered\n", config_file);
 		return X_CONFIG;
 	}
-	for (cl = c->clauses; cl != NULL; cl = cl->next)
-		if (cl->is_keyword)
-			warn_clause(cl, "%s: is a keyword in the first column, "
-			    "taken for the pattern %s/*; put a blank before "
-			    "the keyword, or write %s/*", cl->text, cl->text,
-			    cl->text);
 	if (*argv[2] != '\0')
 		print_settings(c, argv[2], argv[3], stdout);
 	else

@@ -82,12 +82,15 @@ print_error(const char *line)
 	putc('\n', stderr);
 }
 
-/* Prints a line on the configuration on standard error. */
+/* Prints an error of the configuration on standard error.  A notice is logged,
+ * too: until the log is open, the log prints its lines there. */
 static void
 print_config_line(int is_error, const char *line)
 {
-	(void)is_error;
-	print_error(line);
+	if (is_error)
+		print_error(line);
+	else
+		log_warn("config %s", line);
 }
 
 /* Prints the reason on standard error, and exits.  Only for the start. */

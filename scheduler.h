@@ -104,7 +104,6 @@ struct clause {
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
 	const char *text;	/* the pattern as written */
 	int	line;		/* line number in the file */
-	unsigned char is_keyword;	/* 1: the pattern is also a keyword */
 	unsigned char filled;	/* 1: the clause has keywords; an empty clause
 				 * gets the values of the next filled one */
 	struct setting v;	/* the values */

@@ -394,6 +394,11 @@ for where in UNIX:/tmp/mailq.sock /tmp/mailq.sock TCP:174 174 TCP:no-service \
 	printf 'PARAMmailqsock = "%s"\na/*\tmaxta=1\n' "$where" >"$cf"
 	ok "PARAMmailqsock of ZMailer: $where" "$SCHEDULER" -n -f "$cf"
 done
+is '-n warns of a PARAMmailqsock that is taken in another meaning' \
+    "$(printf '%s\n' 'PARAMmailqsock TCP:smtp' 'PARAMmailqsock UNIX:/x' |
+    refused | sed '$d')" \
+    '1: PARAMmailqsock: the name of a service is taken for port 174
+2: PARAMmailqsock: the scheduler makes no such socket; mailq uses its pipe'
 
 # ---- commands -----------------------------------------------------------
 

@@ -64,6 +64,10 @@ printf 'PARAMdestdb %s/none/db\n*/*\tmaxta=1\n' "$tmp" >"$cf"
 check
 like 'the missing directory of a path of a PARAM is named' "$said" \
     'PARAMdestdb: the directory of /none/db: No such file'
+printf 'PARAMdestdb ${POSTOFFICE}.old/db\n*/*\tmaxta=1\n' >"$cf"
+check
+like 'a directory whose name begins like the post office is none of its own' \
+    "$said" 'PARAMdestdb: the directory of /po.old/db: No such file'
 printf 'PARAMdestdb %s/db\nPARAMnotifysock ${POSTOFFICE}/s\n*/*\tmaxta=1\n' \
     "$tmp" >"$cf"
 check
