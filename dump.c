@@ -147,11 +147,11 @@ emit_span(long s)
 	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
-/* Adds a tab and the number, or "-" if the number is not known. */
+/* Adds a tab and the number, or "-" if there is none. */
 static void
-emit_field(int is_known, long n)
+emit_field(int has_number, long n)
 {
-	if (is_known)
+	if (has_number)
 		emit("\t%ld", n);
 	else
 		emit("\t-");
@@ -261,8 +261,8 @@ host_of(const struct vertex *v)
 	return v->thread->host;
 }
 
-/* Compares vertices by message number, channel and host.  This order, and so
- * the numbers of vertices, are the same in each dump. */
+/* Compares vertices by message, channel and host; portions by their offsets.
+ * This order, and so the numbers of vertices, are the same in each dump. */
 static int
 by_number(const void *a, const void *b)
 {

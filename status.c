@@ -167,6 +167,7 @@ plural_ending(unsigned n)
 static void
 answer_counts(struct operation *op)
 {
+	/* by enum outcome */
 	static const char *const texts[] = { NULL, "more will follow",
 	    "when their agents have reported", "without a command",
 	    "with agents", "held", "failed: the spool cannot be written to" };
@@ -778,13 +779,13 @@ static void
 handle_request(struct inlet *d, char *line)
 {
 	int is_query = d == &queries, nwords = is_query ? 2 : 3, n = 0, fd;
-	char *word[4];
+	char *word[4], *w;
 	long uid;
 
-	word[0] = strtok(line, " ");
-	while (word[n] != NULL && n < nwords)
-		word[++n] = strtok(NULL, " ");
-	if (n < nwords || word[n] != NULL || !is_suffix(word[n - 1]) ||
+	for (w = strtok(line, " "); w != NULL && n <= nwords;
+	    w = strtok(NULL, " "))
+		word[n++] = w;
+	if (n != nwords || !is_suffix(word[n - 1]) ||
 	    (is_query && strcmp(word[0], "dump") != 0)) {
 		log_bad_request(d, is_query ? "not a request: " :
 		    "not a command: ", line);

@@ -139,19 +139,21 @@ int
 size_parse(const char *s, unsigned long most, unsigned long *size)
 {
 	static const char units[] = "kmg";
-	const char *unit = *s == '\0' ? NULL :
-	    strchr(units, s[strlen(s) - 1] | 32);
+	const char *unit;
 	unsigned long n;
-	long up = unit == NULL ? 0 : unit - units + 1;
+	int shift = 0;
 
-	if (num_upto(s, most, &n, &s) < 0 || strlen(s) != (size_t)(up > 0))
+	if (num_upto(s, most, &n, &s) < 0)
 		return -1;
-	for (; up > 0; up--) {
-		if (n > most / 1024)
+	if (*s != '\0') {
+		unit = strchr(units, *s | 32);
+		if (unit == NULL || s[1] != '\0')
 			return -1;
-		n *= 1024;
+		shift = 10 * (int)(unit - units + 1);
 	}
-	*size = n;
+	if (n > most >> shift)
+		return -1;
+	*size = n << shift;
 	return 0;
 }
 
@@ -190,8 +192,8 @@ user_become(const char *user, uid_t uid, gid_t gid)
 	char name[300];		/* a copy: initgroups of some systems takes no
 				 * const */
 
-	if (user == NULL ? groups_leave(gid) < 0 : text_fmt(name,
-	    sizeof(name), "%s", user) < 0 || initgroups(name, gid) < 0)
+	if (text_fmt(name, sizeof(name), "%s", user != NULL ? user : "") < 0 ||
+	    (user != NULL ? initgroups(name, gid) : groups_leave(gid)) < 0)
 		return -1;
 #else
 	(void)user;

@@ -57,10 +57,10 @@ struct splitting {
 static void
 add_value(struct splitting *p)
 {
-	int first = p->out.s + p->out.len == p->word, braces = *p->s == '{';
-	int host, channel;
-	const char *begin = p->s + braces, *value = "";
-	const char *end = braces ? strchr(begin, '}') :
+	int is_first = p->out.s + p->out.len == p->word;
+	int has_braces = *p->s == '{', is_host, is_channel;
+	const char *begin = p->s + has_braces, *value = "";
+	const char *end = has_braces ? strchr(begin, '}') :
 	    begin + strspn(begin, NAME DIGITS);
 	char name[64];
 
@@ -70,18 +70,18 @@ add_value(struct splitting *p)
 	}
 	if (text_fmt(name, sizeof(name), "%.*s", (int)(end - begin), begin) < 0)
 		name[0] = '\0';
-	host = strcmp(name, "host") == 0;
-	channel = strcmp(name, "channel") == 0;
-	if (!braces && !host && !channel) {
+	is_host = strcmp(name, "host") == 0;
+	is_channel = strcmp(name, "channel") == 0;
+	if (!has_braces && !is_host && !is_channel) {
 		if (p->c->unreplaced[0] == '\0' && strspn(name, DIGITS) == 0)
 			strcpy(p->c->unreplaced, name);
 		text_put(&p->out, "$", 1);
 		return;
 	}
-	p->s = end + braces;
-	if (host || channel) {
-		value = host ? p->host : p->channel;
-		p->from_address |= first;
+	p->s = end + has_braces;
+	if (is_host || is_channel) {
+		value = is_host ? p->host : p->channel;
+		p->from_address |= is_first;
 		p->uses_address = 1;
 	} else if (p->var != NULL) {
 		value = p->var(name);
@@ -90,9 +90,9 @@ add_value(struct splitting *p)
 		p->why = "has a ${NAME} that is not known";
 	else
 		text_add(&p->out, "%s", value);
-	if (host && p->c->bound == CMD_FREE)
+	if (is_host && p->c->bound == CMD_FREE)
 		p->c->bound = CMD_IN_WORD;
-	if (host && first && !braces)
+	if (is_host && is_first && !has_braces)
 		p->host_end = p->out.len;
 }
 
@@ -134,12 +134,12 @@ add_word(struct splitting *p)
 {
 	struct command *c = p->c;
 	size_t name = strspn(p->word, NAME DIGITS);
-	int env = c->nargv == 0 && name > 0 && p->word[name] == '=' &&
+	int is_env = c->nargv == 0 && name > 0 && p->word[name] == '=' &&
 	    !isdigit((unsigned char)*p->word);
 
-	if (env ? c->nenv == CMD_WORDS : c->nargv == CMD_WORDS)
+	if (is_env ? c->nenv == CMD_WORDS : c->nargv == CMD_WORDS)
 		p->why = "has too many words";
-	else if (env)
+	else if (is_env)
 		c->env[c->nenv++] = p->word;
 	else if (p->from_address && p->word[0] == '-' && p->word[1] != '\0')
 		p->why = "is not run: the channel or host begins with - and "

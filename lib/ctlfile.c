@@ -586,10 +586,8 @@ is_alive(long pid)
 }
 
 /* Returns 1 if the lock of the process is believed; see the essay.  The fcntl
- * lock of a process cannot be seen if the system has no locks, if another
- * process has a lock on that byte, as anybody may who can read the file, or if
- * the process is on another machine or in a container and has no number here.
- */
+ * lock of a process cannot be seen if the system has no locks, or if another
+ * process has a lock on that byte, as anybody may who can read the file. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
@@ -825,24 +823,16 @@ rcpt_line(const char *name, unsigned long off, int anew)
 	return seek_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
-/* Returns 1 if the file that is kept open ends before off. */
-static int
-is_cut_at(unsigned long off)
-{
-	struct stat st;
-
-	return kept.l.fd >= 0 && fstat(kept.l.fd, &st) == 0 &&
-	    (off_t)off >= st.st_size;
-}
-
 int
 ctl_set_tag(const char *name, unsigned long off, int tag)
 {
 	const char *line = rcpt_line(name, off, 1);
+	struct stat st;
 
 	/* nobody delivers to a recipient whose line is gone, so the tag '+'
 	 * is not needed */
-	if (line == NULL && tag == '+' && is_cut_at(off)) {
+	if (line == NULL && tag == '+' && kept.l.fd >= 0 &&
+	    fstat(kept.l.fd, &st) == 0 && (off_t)off >= st.st_size) {
 		log_warn("tag msg=%s rcpt=%lu tag=%c the control file was cut "
 		    "before this line", ctl_log_name(name), off, tag);
 		return 0;
@@ -921,20 +911,19 @@ ctl_sync(const char *name)
 static long
 header_offset(unsigned long off)
 {
-	while (block.hdr == 0 || kept.l.off < block.from ||
-	    kept.l.off >= block.hdr) {
-		if (kept.l.line[0] == 'm' && kept.l.len <= 2)
-			block.hdr = kept.l.off + kept.l.len + 1;
-		else if (line_next(&kept.l))
-			continue;
-		else
-			block.hdr = NO_HDR;
+	unsigned long hdr = 0;
+
+	while (hdr == 0)
+		if (kept.l.off >= block.from && kept.l.off < block.hdr)
+			hdr = block.hdr;
+		else if (kept.l.line[0] == 'm' && kept.l.len <= 2)
+			hdr = kept.l.off + kept.l.len + 1;
+		else if (!line_next(&kept.l))
+			hdr = NO_HDR;
+	if (hdr != block.hdr || off < block.from)
 		block.from = off;
-		break;
-	}
-	if (off < block.from)
-		block.from = off;
-	return block.hdr == NO_HDR ? -1 : (long)block.hdr;
+	block.hdr = hdr;
+	return hdr == NO_HDR ? -1 : (long)hdr;
 }
 
 /* Adds a text as one line: with the byte to, a blank or a carriage return, for
@@ -1022,7 +1011,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_find_rcpt(name, off);
-		if (c == NULL)
+		if (c == NULL)	/* the current line may be a part of one */
 			line_next(&kept.l);
 		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);
@@ -1039,10 +1028,14 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 char *
 ctl_notary_end(const char *s)
 {
-	size_t i, n;
+	const char *end;
+	int i;
 
-	for (i = 1; i < DIAG_FIELDS && *s != '\t' &&
-	    s[n = strcspn(s, "\1")] != '\0'; i++)
-		s += n + 1;
+	for (i = 1; i < DIAG_FIELDS && *s != '\t'; i++) {
+		end = strchr(s, '\1');
+		if (end == NULL)
+			break;
+		s = end + 1;
+	}
 	return strchr(s, '\t');
 }

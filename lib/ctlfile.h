@@ -113,7 +113,8 @@ int	ctl_check_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and does not check it: 1, or 0 at the end. */
 int	ctl_read_line(struct ctl *);
-void	ctl_seek(struct ctl *, unsigned long off);	/* for ctl_read_line */
+/* Lets ctl_read_line go on with the line at off, which no header block has. */
+void	ctl_seek(struct ctl *, unsigned long off);
 /* Moves to the recipient whose line is at off, and reads its words and its N
  * line: 0, or -1 if there is no recipient.  The tag may be an old one, as a
  * line that is in the buffer is not read again. */

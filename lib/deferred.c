@@ -11,8 +11,8 @@
  * the reason of the last try.  Its modification time is the time of that try.
  *
  * Without the second file the message is tried at once.  So mailq releases a
- * message by removing that file.
- * A clock that was set back delays nothing either.
+ * message by removing that file.  The message is also tried at once if the time
+ * of its last try is later than now, as when the clock was set back.
  */
 #include "deferred.h"
 #include "office.h"
@@ -119,23 +119,33 @@ deferred_remove(const char *office, const char *num)
 	return unlink(why_path_of(office, num));
 }
 
-/* If lstat fails for another reason than a missing file, the file may be there.
- * Without transport/, no message is an orphan. */
+/* Returns 1 unless transport/ surely lacks this name, behind dir and mark. */
+static int
+may_have_control(const char *office, const char *dir, const char *mark,
+    const char *name)
+{
+	char path[PATH_MAX_];	/* path_in would use up its ring */
+
+	return text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office, dir,
+	    mark, name) < 0 || path_exists(path);
+}
+
+/* Without transport/, no message is an orphan. */
 int
 office_is_orphan(const char *office, const char *name)
 {
-	static const char *const mark[] = { "", ".", SUBMIT_MARK };
-	const char *base = name_base(name);
-	char path[PATH_MAX_];	/* path_in would use up its ring */
+	static const char *const marks[] = { "", ".", SUBMIT_MARK, NULL };
+	const char *const *mark, *base = name_base(name), *dir;
 	struct stat st;
-	int i;
+	int level;
 
-	for (i = -1; i < 3 * OFFICE_LEVELS; i++)
-		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
-		    i < 0 ? "" : office_dir(office_hash(base, i / 3)),
-		    i < 0 ? "" : mark[i % 3], i < 0 ? name : base) < 0 ||
-		    lstat(path, &st) == 0 || (errno != ENOENT &&
-		    errno != ENOTDIR))
-			return 0;
+	if (may_have_control(office, "", "", name))
+		return 0;
+	for (level = 0; level < OFFICE_LEVELS; level++) {
+		dir = office_dir(office_hash(base, level));
+		for (mark = marks; *mark != NULL; mark++)
+			if (may_have_control(office, dir, *mark, base))
+				return 0;
+	}
 	return lstat(path_in(office, "transport"), &st) == 0;
 }

@@ -75,8 +75,7 @@ int	office_read_routers(struct office_routers *);
 #define MAILNAME_SIZE	(MAILNAME_MOST + 1)	/* the NUL included */
 
 /* Returns the name of this host, good until the next call.  dir is the
- * directory of the file mailname, $MAILSHARE if NULL; a file that cannot be
- * read sets errno. */
+ * directory of the file mailname, $MAILSHARE if NULL. */
 const char *mailname(const char *dir);
 /* Returns the name from the environment or from that file, or NULL. */
 const char *mailname_given(const char *dir);

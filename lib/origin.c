@@ -151,9 +151,8 @@ origin_read_head(struct diags *n, struct head *h)
 	const char *value;
 
 	memset(h, 0, sizeof(*h));
-	for (ctl_seek(&n->c, 0); ctl_read_line(&n->c) &&
-	    n->c.l.line[0] != 'd' &&
-	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
+	ctl_seek(&n->c, 0);
+	while (ctl_read_line(&n->c) && n->c.l.line[0] != 'd') {
 		letter = n->c.l.line[0];
 		nrcpt += letter == 'r';
 		if (n->c.l.len <= 2)
@@ -169,6 +168,8 @@ origin_read_head(struct diags *n, struct head *h)
 			text_fmt(h->id, sizeof(h->id), "%s", value);
 		if (letter == 'o' && nrcpt == 0)
 			h->body = num_of(value, NULL);
+		if (nrcpt > 0 && h->envid[0] != '\0' && seen_ret)
+			break;		/* nothing that counts can follow */
 	}
 	errno = n->c.l.error;
 	ctl_seek(&n->c, 0);
@@ -241,7 +242,7 @@ origin_start(const struct diags *n, struct origin *g)
 static void
 read_origin(struct origin *g, unsigned long off)
 {
-	int letter, seen = 0;
+	int letter, is_complete = 0;
 
 	if (off >= g->mline) {
 		g->mline = ULONG_MAX;
@@ -250,7 +251,7 @@ read_origin(struct origin *g, unsigned long off)
 	}
 	ctl_seek(&g->w, g->to);
 	g->to = ULONG_MAX;
-	while (!seen && ctl_read_line(&g->w)) {
+	while (!is_complete && ctl_read_line(&g->w)) {
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
@@ -260,7 +261,7 @@ read_origin(struct origin *g, unsigned long off)
 		if (g->w.l.off < off)
 			note_begin(g);
 		else
-			seen = note_end(g);
+			is_complete = note_end(g);
 	}
 }
 
@@ -337,10 +338,10 @@ split_diag(struct diags *n)
 	}
 	/* ZMailer writes "delayed" also for an expired recipient, but with a
 	 * status; that is a failure */
-	n->warning = strcmp(n->field[1], "delayed") == 0 &&
-	    *n->field[2] == '\0';
-	if (!n->warning || num_upto(n->field[3], DELAYS_MOST, &n->due, &end)
-	    < 0)
+	n->warning = strcmp(n->field[DIAG_ACTION], "delayed") == 0 &&
+	    *n->field[DIAG_STATUS] == '\0';
+	if (!n->warning ||
+	    num_upto(n->field[DIAG_TEXT], DELAYS_MOST, &n->due, &end) < 0)
 		n->due = 0;
 	return bad ? -1 : 0;
 }
@@ -364,8 +365,10 @@ diag_reason(const struct diags *n, unsigned long off)
 	if (n->due == 0)
 		return s;
 	while ((next = strchr(next, '\1')) != NULL &&
-	    num_upto(next + 1, off, &from, &next) == 0)
-		s = next += *next == ' ';
+	    num_upto(next + 1, off, &from, &next) == 0) {
+		next += *next == ' ';
+		s = next;
+	}
 	text_fmt(one, sizeof(one), "%.*s", (int)strcspn(s, "\1"), s);
 	return one;
 }

@@ -68,5 +68,5 @@ path_exists(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 || errno != ENOENT;
+	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }

@@ -57,14 +57,12 @@ stir(unsigned long v[2])
 	size_t i;
 
 	memset(&mix, 0, sizeof(mix));
-	if (stat(".", &mix.here) < 0)
-		mix.turn = 1;
+	stat(".", &mix.here);	/* zeros if that fails */
 	mix.ticks = times(&mix.used);
 	mix.wall = time(NULL);
 	mix.pid = getpid();
 	mix.at = &mix;
-	turn += 2;
-	mix.turn += turn;
+	mix.turn = ++turn;
 	for (i = 0; i < 2 * sizeof(mix); i++)
 		v[i & 1] = ((v[i & 1] ^ p[i % sizeof(mix)]) * 16777619UL ^
 		    v[i & 1] >> 15) & 0xffffffffUL;
@@ -131,7 +129,7 @@ int
 post_open(struct post *p, const char *po, const char *tag)
 {
 	struct stat st;
-	int fd, err, in_public = 0;
+	int fd, err, bad, in_public = 0;
 
 	if (text_fmt(p->po, sizeof(p->po), "%s", po) < 0) {
 		errno = ENAMETOOLONG;
@@ -146,11 +144,11 @@ post_open(struct post *p, const char *po, const char *tag)
 	}
 	if (fd < 0)
 		return -1;
-	p->f = NULL;
 	p->bulk = 0;
-	if (fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
-	    (in_public && open_to_owner(p, fd, &st) < 0) ||
-	    (p->f = fdopen(fd, "w+")) == NULL) {
+	bad = fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
+	    (in_public && open_to_owner(p, fd, &st) < 0);
+	p->f = bad ? NULL : fdopen(fd, "w+");
+	if (p->f == NULL) {
 		err = errno;
 		close(fd);
 		unlink(p->path);

@@ -30,9 +30,9 @@ int	post_sync(struct post *);
 /* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
  * set and that can be: 0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
-/* Returns the group that root gives a file of the agent hold in po/router, so
- * that it cannot be a user's: 0; or 1 if the directory has the group 0, as the
- * BSDs give a new file the group of its directory. */
+/* Returns the group of a file in po/router that the agent hold wrote as root.
+ * No user can give his file this group: 0; or 1 if po/router has the group 0,
+ * which a user's new file there then has on the BSDs. */
 gid_t	post_hold_group(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */

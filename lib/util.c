@@ -287,32 +287,30 @@ num_of(const char *s, const char **end)
 }
 
 /* The units, the largest first; a number without a unit is in seconds. */
-static const struct {
-	int	name;		/* in lower case */
-	long	seconds;
-} units[] = { { 'd', 86400L }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+static const char units[] = "dhms";
+static const long unit_seconds[] = { 86400L, 3600, 60, 1 };
 
-#define NUNITS	((int)(sizeof(units) / sizeof(units[0])))
+#define SECONDS	3		/* index of the unit s, the last one */
 
 int
 span_parse(const char *s, long *span)
 {
-	unsigned long v, total = 0, left;
-	int i;
+	unsigned long v, left = LONG_MAX;
+	const char *unit;
+	long seconds;
 
 	do {
 		if (num_upto(s, LONG_MAX, &v, &s) < 0)
 			return -1;
-		for (i = 0; i < NUNITS - 1 && units[i].name != (*s | 32); i++)
-			;
-		if (*s != '\0' && units[i].name != (*s++ | 32))
+		unit = *s == '\0' ? units + SECONDS : strchr(units, *s++ | 32);
+		if (unit == NULL)
 			return -1;
-		left = LONG_MAX - total;
-		if (v > left / units[i].seconds)
+		seconds = unit_seconds[unit - units];
+		if (v > left / seconds)
 			return -1;
-		total += v * units[i].seconds;
+		left -= v * seconds;
 	} while (*s != '\0');
-	*span = total;
+	*span = LONG_MAX - left;
 	return 0;
 }
 
@@ -325,14 +323,13 @@ span_add(struct text *t, long s, int n)
 		text_byte(t, '-');
 		s = -s;
 	}
-	for (i = 0; s < units[i].seconds && i < NUNITS - 1; i++)
+	for (i = 0; s < unit_seconds[i] && i < SECONDS; i++)
 		;
-	text_add(t, "%ld%c", s / units[i].seconds, units[i].name);
-	while (++i < NUNITS && --n > 0) {
-		s %= units[i - 1].seconds;
-		if (s >= units[i].seconds)
-			text_add(t, "%ld%c", s / units[i].seconds,
-			    units[i].name);
+	text_add(t, "%ld%c", s / unit_seconds[i], units[i]);
+	while (++i <= SECONDS && --n > 0) {
+		s %= unit_seconds[i - 1];
+		if (s >= unit_seconds[i])
+			text_add(t, "%ld%c", s / unit_seconds[i], units[i]);
 	}
 }
 
@@ -563,7 +560,7 @@ clock_read(void)
 /* Returns 1 once in a second, so that a lack of memory that thousands of files
  * meet does not fill the log. */
 static int
-can_log(void)
+can_log_memory(void)
 {
 	static double next;
 
@@ -579,7 +576,7 @@ mem_get(size_t n)
 {
 	void *p = calloc(1, n > 0 ? n : 1);
 
-	if (p == NULL && can_log())
+	if (p == NULL && can_log_memory())
 		log_err("memory bytes=%lu there is none", (unsigned long)n);
 	if (p == NULL)
 		errno = ENOMEM;	/* calloc of ISO C need not set errno */
@@ -703,15 +700,17 @@ fd_own(const char *path, int flags, int mode)
 			fd = fd_plain(path, flags & ~O_CREAT, &st);
 		/* a file with a second name may be one that another user wants
 		 * us to change */
-		if (fd < 0 ? errno == EINVAL : st.st_nlink != 1 ||
-		    (st.st_uid != 0 && st.st_uid != geteuid())) {
+		if (fd >= 0 && st.st_nlink == 1 &&
+		    (st.st_uid == 0 || st.st_uid == geteuid()))
+			return fd;
+		if (fd >= 0 || errno == EINVAL) {
 			if (fd >= 0)
 				close(fd);
 			errno = EPERM;
 			return -1;
 		}
-		if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
-			return fd;
+		if (errno != ENOENT || !(flags & O_CREAT))
+			return -1;
 		fd = open(path, flags | O_EXCL | O_NOCTTY, (mode_t)mode);
 		if (fd >= 0)
 			fd_cloexec(fd);
@@ -737,24 +736,22 @@ fd_own_why(void)
 int
 fd_append(int *to, const char *path)
 {
-	struct stat st, opened;
+	struct stat st, opened, target;
 	int exists = lstat(path, &st) == 0;
-	int linked = exists && S_ISLNK(st.st_mode);
-	int foreign = exists && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
-	    st.st_uid != geteuid();
-	int fd, only = exists ? O_NOFOLLOW : O_EXCL;
+	int is_link = exists && S_ISLNK(st.st_mode);
+	int fd, how = is_link ? 0 : exists ? O_NOFOLLOW : O_EXCL;
 
-	if (*to > 2 && fstat(*to, &opened) == 0 && (linked ?
-	    stat(path, &st) == 0 : exists) && is_same_file(&opened, &st))
+	if (*to > 2 && fstat(*to, &opened) == 0 && stat(path, &target) == 0 &&
+	    is_same_file(&opened, &target))
 		return 0;
 	errno = EPERM;
-	if (foreign)
+	if (exists && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid())
 		return -1;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
-	    (linked ? 0 : only), 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | how, 0644);
 	if (fd < 0)
 		return -1;
-	if (!linked && (fstat(fd, &opened) < 0 ||
+	if (!is_link && (fstat(fd, &opened) < 0 ||
 	    (exists && !is_same_file(&opened, &st)) ||
 	    (S_ISREG(opened.st_mode) && opened.st_nlink != 1))) {
 		close(fd);
@@ -819,7 +816,7 @@ static int
 open_new(const char *path)
 {
 	struct stat st, named;
-	int fd, i;
+	int fd, i, is_locked;	/* is_locked: by another process */
 
 	for (i = 0; i < 2; i++) {
 		fd = fd_own(path, O_WRONLY | O_CREAT, 0644);
@@ -828,9 +825,10 @@ open_new(const char *path)
 			return -1;
 		if (fd < 0)
 			continue;
-		if ((fd_lock(fd) == 0 || (errno != EACCES && errno != EAGAIN))
-		    && fstat(fd, &st) == 0 && lstat(path, &named) == 0 &&
-		    is_same_file(&st, &named)) {
+		is_locked = fd_lock(fd) < 0 &&
+		    (errno == EACCES || errno == EAGAIN);
+		if (!is_locked && fstat(fd, &st) == 0 &&
+		    lstat(path, &named) == 0 && is_same_file(&st, &named)) {
 			if (st.st_size == 0)
 				return fd;
 			unlink(path);
@@ -1074,7 +1072,7 @@ heap_reserve(struct heap *h, unsigned n)
 		return 0;
 	v = realloc(h->v, size * sizeof(*v));
 	if (v == NULL) {
-		if (can_log())
+		if (can_log_memory())
 			log_err("memory heap=%u there is none", size);
 		return -1;
 	}
