@@ -471,7 +471,7 @@ struct ring {
 	struct claim *judged;	/* the claim that was compared last */
 	struct claim *rival;	/* the claim that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was last searched for */
-	struct ta *idle;	/* idle agents, newest first */
+	struct agent *idle;	/* idle agents, newest first */
 	struct counts counts;
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
@@ -584,46 +584,24 @@ enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
 struct ta {
 	struct ta *next, *prev;		/* of all agents */
-	struct ta *rnext, *rprev;	/* IDLE: of the ring */
 	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
 	struct thread *thread;	/* the thread served now, or served last */
 	struct list jobs;	/* oldest first; STARTING: not yet sent */
-	double	due;		/* mono; end of the timeout or idle time */
 	int	pid;
-	int	in, out;	/* descriptors from and to the agent, one
-				 * socket or two pipes; -1: closed */
 	enum ta_state state;
-	unsigned unanswered;	/* #idle lines that no #hungry has answered */
 	unsigned stretch;	/* jobs of this thread, fed in a row */
 	unsigned long njobs;	/* jobs fed since the start */
-	unsigned noise;		/* lines outside the protocol, and reports
-				 * that fit no job of the agent */
 	unsigned char working;	/* 1: counted by thread->nta */
-	unsigned char reaped;	/* 1: the process has ended */
 	unsigned char started;	/* 1: #hungry has come; 0: thread->nstart
 				 * may count the agent */
-	unsigned char idle_sent;	/* IDLE: 1: #idle was sent */
-	unsigned char ending;	/* 1: counted by nending */
-	unsigned char kills;	/* signals sent: TERM, then KILL */
-	unsigned char timed_out;	/* 1: ended, as silent for too long */
-	unsigned char overlong;	/* 1: the rest of the line is ignored */
 	unsigned char portions;	/* 1: job lines may name recipients; before the
 				 * first #hungry this is a guess */
-	double	born;		/* mono; the start */
+	unsigned char repeated;	/* 1: the last report was a repeated deferral */
 	double	heard;		/* mono; the last sign of life */
 	double	fed_at;		/* mono; when a job was last sent; -1:
 				 * never */
-	char	*part;		/* npart bytes of a line not yet ended */
-	size_t	npart;
-	char	*outbuf;	/* nout bytes are not written yet; or NULL */
-	size_t	nout;
-	char	complaint[200];	/* the first line outside the protocol since the
-				 * last report or #hungry */
 	char	step[100];	/* the last #step on the oldest job */
-	unsigned steps;		/* #step and repeated reports since the last
-				 * new report or #hungry */
-	int	repeated;	/* 1: the last report was a repeated deferral */
 	char	relay[100];	/* the other host, by the reports on the oldest
 				 * job; or "" */
 };

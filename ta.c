@@ -116,6 +116,35 @@ static struct {
 	long	n;		/* starts that -R counts in this second */
 } forks = { -NEVER, 0 };
 
+/* agent: an agent, with the members that this module alone uses. */
+struct agent {
+	struct ta ta;		/* the first member: AGENT converts */
+	struct agent *rnext, *rprev;	/* IDLE: of the ring */
+	double	due;		/* mono; end of the timeout or idle time */
+	double	born;		/* mono; the start */
+	int	in, out;	/* descriptors from and to the agent, one
+				 * socket or two pipes; -1: closed */
+	unsigned unanswered;	/* #idle lines that no #hungry has answered */
+	unsigned noise;		/* lines outside the protocol, and reports
+				 * that fit no job of the agent */
+	unsigned steps;		/* #step and repeated reports since the last
+				 * new report or #hungry */
+	unsigned char reaped;	/* 1: the process has ended */
+	unsigned char idle_sent;	/* IDLE: 1: #idle was sent */
+	unsigned char ending;	/* 1: counted by nending */
+	unsigned char kills;	/* signals sent: TERM, then KILL */
+	unsigned char timed_out;	/* 1: ended, as silent for too long */
+	unsigned char overlong;	/* 1: the rest of the line is ignored */
+	char	*part;		/* npart bytes of a line not yet ended */
+	size_t	npart;
+	char	*outbuf;	/* nout bytes are not written yet; or NULL */
+	size_t	nout;
+	char	complaint[200];	/* the first line outside the protocol since the
+				 * last report or #hungry */
+};
+
+#define AGENT(p) ((struct agent *)(p))	/* NULL stays NULL */
+
 static char inbuf[LINE_MOST + READ_MOST];
 
 static long
@@ -263,13 +292,13 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 }
 
 static void
-add_agent(struct ta *ta, struct ring *r)
+add_agent(struct agent *a, struct ring *r)
 {
-	ta->ring = r;
-	ta->born = ta->heard = now.mono;
-	ta->fed_at = -1;		/* never; mono begins at 0 */
-	ta->portions = r->portions;
-	PREPEND(q.agents, ta, next, prev);
+	a->ta.ring = r;
+	a->born = a->ta.heard = now.mono;
+	a->ta.fed_at = -1;		/* never; mono begins at 0 */
+	a->ta.portions = r->portions;
+	PREPEND(q.agents, &a->ta, next, prev);
 	q.nagents++;
 	count_agents(r, 1, 0, 0);
 	r->started = ++started;
@@ -314,7 +343,7 @@ start_agent(struct vertex *v)
 	struct ring *r = t->ring;
 	const struct setting *s = &r->conf->v;
 	const char *why;
-	struct ta *ta;
+	struct agent *a;
 	long pid = -1;
 	int fd[2];
 
@@ -323,28 +352,28 @@ start_agent(struct vertex *v)
 		stop_after_failure(r, t, 0, why);
 		return;
 	}
-	ta = mem_get(sizeof(*ta));
-	if (ta != NULL)
+	a = mem_get(sizeof(*a));
+	if (a != NULL)
 		pid = start_program(&c, s, r->chan->name, fd);
 	if (pid < 0) {
 		stop_after_failure(r, NULL, FORK_AGAIN, strerror(errno));
-		free(ta);
+		free(a);
 		return;
 	}
-	ta->pid = pid;
-	ta->in = fd[0];
-	ta->out = fd[1];
-	add_agent(ta, r);
-	ta->due = now.mono + least(s->timeout, GREETING);
-	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
+	a->ta.pid = pid;
+	a->in = fd[0];
+	a->out = fd[1];
+	add_agent(a, r);
+	a->due = now.mono + least(s->timeout, GREETING);
+	log_info("agent-start pid=%d channel=%s host=%s agents=%u", a->ta.pid,
 	    r->chan->name, t->host, q.nagents);
-	th_feed(ta, v);
+	th_feed(&a->ta, v);
 	forks.n += !r->conf->dsn;
 }
 
 /* ---- lines for an agent ---------------------------------------------- */
 
-static void end_agent(struct ta *, int grace);	/* calls flush_output */
+static void end_agent(struct agent *, int grace);	/* calls flush_output */
 
 /* Returns 1 if read or write has failed only for now. */
 static int
@@ -357,123 +386,123 @@ is_later(int err)
  * closed its end, nothing is done, as it is about to end by itself.  After any
  * other error the agent is ended, as it would wait for lost lines for ever. */
 static void
-flush_output(struct ta *ta)
+flush_output(struct agent *a)
 {
 	long n = 0;
 
-	if (ta->out >= 0 && ta->nout > 0)
-		n = write(ta->out, ta->outbuf, ta->nout);
+	if (a->out >= 0 && a->nout > 0)
+		n = write(a->out, a->outbuf, a->nout);
 	if (n > 0) {
-		ta->nout -= n;
-		memmove(ta->outbuf, ta->outbuf + n, ta->nout);
+		a->nout -= n;
+		memmove(a->outbuf, a->outbuf + n, a->nout);
 	} else if (n < 0 && !is_later(errno)) {
-		ta->nout = 0;
+		a->nout = 0;
 		if (errno != EPIPE && errno != ECONNRESET &&
-		    ta->state != TA_CLOSING) {
+		    a->ta.state != TA_CLOSING) {
 			log_err("agent pid=%d is ended, as a write to it "
-			    "fails: %s", ta->pid, strerror(errno));
-			end_agent(ta, 0);
+			    "fails: %s", a->ta.pid, strerror(errno));
+			end_agent(a, 0);
 		}
 	}
-	if (ta->state != TA_CLOSING || ta->nout > 0 || ta->out < 0)
+	if (a->ta.state != TA_CLOSING || a->nout > 0 || a->out < 0)
 		return;
 #ifdef NO_SOCKETPAIR
-	close(ta->out);
+	close(a->out);
 #else
-	shutdown(ta->out, 1);
+	shutdown(a->out, 1);
 #endif
-	ta->out = -1;
+	a->out = -1;
 }
 
 /* Sends a signal to the agent and its children. */
 static void
-signal_agent(struct ta *ta)
+signal_agent(struct agent *a)
 {
-	int sig = ta->kills++ == 0 ? SIGTERM : SIGKILL;
+	int sig = a->kills++ == 0 ? SIGTERM : SIGKILL;
 
-	if (!ta->reaped && kill(-ta->pid, sig) < 0)
-		kill(ta->pid, sig);
-	ta->due = now.mono + MERCY;
+	if (!a->reaped && kill(-a->ta.pid, sig) < 0)
+		kill(a->ta.pid, sig);
+	a->due = now.mono + MERCY;
 }
 
 /* An idle agent is in the list of its ring, and in that of the thread that it
  * served last, the newest first. */
 static void
-idle_add(struct ta *ta)
+idle_add(struct agent *a)
 {
-	PREPEND(ta->ring->idle, ta, rnext, rprev);
-	PREPEND(ta->thread->idle, ta, tnext, tprev);
-	ta->thread->nidle++;
-	count_agents(ta->ring, 0, 1, 0);
+	PREPEND(a->ta.ring->idle, a, rnext, rprev);
+	PREPEND(a->ta.thread->idle, &a->ta, tnext, tprev);
+	a->ta.thread->nidle++;
+	count_agents(a->ta.ring, 0, 1, 0);
 }
 
 static void
-idle_del(struct ta *ta)
+idle_del(struct agent *a)
 {
-	REMOVE(ta->ring->idle, ta, rnext, rprev);
-	REMOVE(ta->thread->idle, ta, tnext, tprev);
-	ta->thread->nidle--;
-	count_agents(ta->ring, 0, -1, 0);
+	REMOVE(a->ta.ring->idle, a, rnext, rprev);
+	REMOVE(a->ta.thread->idle, &a->ta, tnext, tprev);
+	a->ta.thread->nidle--;
+	count_agents(a->ta.ring, 0, -1, 0);
 }
 
 /* Counts the agent as ending; or, with 0, no longer, as its end takes too
  * long. */
 static void
-count_ending(struct ta *ta, int ending)
+count_ending(struct agent *a, int ending)
 {
-	count_agents(ta->ring, 0, 0, ending - ta->ending);
-	ta->ending = ending;
+	count_agents(a->ta.ring, 0, 0, ending - a->ending);
+	a->ending = ending;
 }
 
 /* Appends the line, for which there is room: 0, or -1 without memory. */
 static int
-append_output(struct ta *ta, const char *line)
+append_output(struct agent *a, const char *line)
 {
 	size_t n = strlen(line);
-	char *buf = realloc(ta->outbuf, ta->nout + n);
+	char *buf = realloc(a->outbuf, a->nout + n);
 
 	if (buf == NULL)
 		return -1;
-	ta->outbuf = buf;
-	memcpy(buf + ta->nout, line, n);
-	ta->nout += n;
+	a->outbuf = buf;
+	memcpy(buf + a->nout, line, n);
+	a->nout += n;
 	return 0;
 }
 
 /* Ends the agent: with grace by an empty line, else by a signal. */
 static void
-end_agent(struct ta *ta, int grace)
+end_agent(struct agent *a, int grace)
 {
-	if (ta->state == TA_CLOSING)
+	if (a->ta.state == TA_CLOSING)
 		return;
-	if (ta->state == TA_IDLE)
-		idle_del(ta);
-	ta->state = TA_CLOSING;
-	count_ending(ta, 1);
-	th_update(ta->thread);
-	ta->due = now.mono + SOON;
-	grace = grace && append_output(ta, "\n") == 0;
-	flush_output(ta);
+	if (a->ta.state == TA_IDLE)
+		idle_del(a);
+	a->ta.state = TA_CLOSING;
+	count_ending(a, 1);
+	th_update(a->ta.thread);
+	a->due = now.mono + SOON;
+	grace = grace && append_output(a, "\n") == 0;
+	flush_output(a);
 	if (!grace)
-		signal_agent(ta);
+		signal_agent(a);
 }
 
 /* Appends the line to the output for the agent: 0; or -1 without memory, or
  * without room, as the agent has not read earlier lines. */
 static int
-send_line(struct ta *ta, const char *line)
+send_line(struct agent *a, const char *line)
 {
 	size_t n = strlen(line);
 
 	/* end_agent needs one byte more */
-	if (ta->nout + n >= OUT_MOST || append_output(ta, line) < 0) {
-		log_err("agent pid=%d is ended, as %s", ta->pid,
-		    ta->nout + n >= OUT_MOST ? "it does not read its lines" :
+	if (a->nout + n >= OUT_MOST || append_output(a, line) < 0) {
+		log_err("agent pid=%d is ended, as %s", a->ta.pid,
+		    a->nout + n >= OUT_MOST ? "it does not read its lines" :
 		    "there is no memory for a line to it");
-		end_agent(ta, 0);
+		end_agent(a, 0);
 		return -1;
 	}
-	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, line);
+	log_debug("to pid=%d %.*s", a->ta.pid, (int)n - 1, line);
 	return 0;
 }
 
@@ -482,9 +511,9 @@ send_line(struct ta *ta, const char *line)
 /* Sends the job line of the vertex.  Recipients that the line has no room to
  * name, as there was no memory to split the vertex, will have no report. */
 static void
-send_job(struct ta *ta, const struct vertex *v)
+send_job(struct agent *a, const struct vertex *v)
 {
-	int portion = v->portion && ta->portions;
+	int portion = v->portion && a->ta.portions;
 	const struct rcpt *r, *end = v->r + (portion ? v->nr : 0);
 	char line[JOB_MOST], note[80];
 	const char *name = v->msg->name;
@@ -493,8 +522,8 @@ send_job(struct ta *ta, const struct vertex *v)
 
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%s", name);
-	if (portion || ta->ring->conf->bound != CMD_AS_WORD)
-		text_add(&t, "\t%s", ta->thread->host);
+	if (portion || a->ta.ring->conf->bound != CMD_AS_WORD)
+		text_add(&t, "\t%s", a->ta.thread->host);
 	for (r = v->r; r < end && n < PORTION_MOST; r++)
 		if (r->state == RC_PENDING)
 			text_add(&t, "%c%u", n++ == 0 ? '\t' : ',',
@@ -502,11 +531,11 @@ send_job(struct ta *ta, const struct vertex *v)
 	text_add(&t, "\n");
 	if (v->msg->verbose) {
 		text_fmt(note, sizeof(note), "scheduler feeds it to agent %d",
-		    ta->pid);
+		    a->ta.pid);
 		spool_log_verbose(name, note);
 	}
-	send_line(ta, line);
-	ta->fed_at = now.mono;
+	send_line(a, line);
+	a->ta.fed_at = now.mono;
 }
 
 /* Returns 1 if jobs are fed one by one: for a mailbox, as a job may show that
@@ -522,10 +551,10 @@ is_fed_singly(const struct thread *t)
  * and at most overfeed + 1.  If the window has room for more agents, the jobs
  * ahead are no more than the agent's share of the READY vertices. */
 static unsigned
-jobs_allowed(const struct ta *ta)
+jobs_allowed(const struct agent *a)
 {
-	const struct setting *s = &ta->ring->conf->v;
-	const struct thread *t = ta->thread;
+	const struct setting *s = &a->ta.ring->conf->v;
+	const struct thread *t = a->ta.thread;
 	unsigned low = s->backlog > 0 ? s->backlog : 1, share;
 	unsigned high = s->overfeed + 1;
 	long room = fb_agents_left(t, t->nta);
@@ -535,49 +564,49 @@ jobs_allowed(const struct ta *ta)
 	if (high < low)
 		high = low;
 	share = room <= 0 ? high :
-	    ta->jobs.n + t->ready.n / (unsigned)(room + 1);
+	    a->ta.jobs.n + t->ready.n / (unsigned)(room + 1);
 	return share < low ? low : share < high ? share : high;
 }
 
 /* Returns 1 if the agent has reached maxage or maxjobs.  A new agent in its
  * place may find another machine of the host, and has leaked no memory yet. */
 static int
-is_worn_out(const struct ta *ta)
+is_worn_out(const struct agent *a)
 {
-	const struct setting *s = &ta->ring->conf->v;
+	const struct setting *s = &a->ta.ring->conf->v;
 
-	return (s->maxjobs > 0 && ta->njobs >= (unsigned long)s->maxjobs) ||
-	    (s->maxage > 0 && now.mono - ta->born >= s->maxage);
+	return (s->maxjobs > 0 && a->ta.njobs >= (unsigned long)s->maxjobs) ||
+	    (s->maxage > 0 && now.mono - a->born >= s->maxage);
 }
 
 /* Returns 1 if the agent may get more jobs.  After a reload its clause may have
  * another command. */
 static int
-can_get_jobs(const struct ta *ta)
+can_get_jobs(const struct agent *a)
 {
-	return !q.no_feeding && !ta->reaped && ta->state == TA_BUSY &&
-	    !ring_is_old(ta->ring) && !is_worn_out(ta) &&
-	    ta->nout + JOB_MOST < OUT_MOST;
+	return !q.no_feeding && !a->reaped && a->ta.state == TA_BUSY &&
+	    !ring_is_old(a->ta.ring) && !is_worn_out(a) &&
+	    a->nout + JOB_MOST < OUT_MOST;
 }
 
 /* Returns 1 if the agent may get more jobs of its thread.  The agent leaves
  * after STRETCH jobs when another thread or ring could use it. */
 static int
-can_stay_on_thread(const struct ta *ta)
+can_stay_on_thread(const struct agent *a)
 {
-	struct ring *r = ta->ring;
-	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
+	struct ring *r = a->ta.ring;
+	unsigned stretch = th_is_local(a->ta.thread) ? 1 : STRETCH;
 
-	return can_get_jobs(ta) && (ta->stretch < stretch ||
+	return can_get_jobs(a) && (a->ta.stretch < stretch ||
 	    ((r->conf->bound || !order_has_work(r)) && !should_yield(r)));
 }
 
 /* Returns 1 if the agent has a job of another message with the same number, by
  * which alone reports name a message. */
 static int
-has_twin_job(const struct ta *ta, const struct vertex *v)
+has_twin_job(const struct agent *a, const struct vertex *v)
 {
-	const struct vertex *j = v->msg->has_twin ? ta->jobs.head : NULL;
+	const struct vertex *j = v->msg->has_twin ? a->ta.jobs.head : NULL;
 
 	while (j != NULL && (j->msg == v->msg ||
 	    j->msg->link.hash != v->msg->link.hash))
@@ -587,52 +616,52 @@ has_twin_job(const struct ta *ta, const struct vertex *v)
 
 /* Gives the agent further jobs of its thread, as jobs ahead. */
 static void
-feed_ahead(struct ta *ta)
+feed_ahead(struct agent *a)
 {
-	const struct setting *s = &ta->ring->conf->v;
+	const struct setting *s = &a->ta.ring->conf->v;
 	struct vertex *v;
 	unsigned n;
 
-	if (ta->jobs.n > (unsigned)s->overfeed / 2 &&
-	    ta->jobs.n >= (unsigned)s->backlog)
+	if (a->ta.jobs.n > (unsigned)s->overfeed / 2 &&
+	    a->ta.jobs.n >= (unsigned)s->backlog)
 		return;
 	/* order_next_vertex chooses each job, except for jobs ahead */
-	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
+	if (s->order == ORDER_PREEMPT && a->ta.jobs.n == 0)
 		return;
-	n = jobs_allowed(ta);
-	while (ta->jobs.n < n && can_stay_on_thread(ta) &&
-	    (v = th_next_job(ta)) != NULL && !has_twin_job(ta, v)) {
-		th_feed(ta, v);
-		send_job(ta, v);
+	n = jobs_allowed(a);
+	while (a->ta.jobs.n < n && can_stay_on_thread(a) &&
+	    (v = th_next_job(&a->ta)) != NULL && !has_twin_job(a, v)) {
+		th_feed(&a->ta, v);
+		send_job(a, v);
 	}
-	flush_output(ta);
+	flush_output(a);
 }
 
 static void
-set_busy(struct ta *ta)
+set_busy(struct agent *a)
 {
-	ta->state = TA_BUSY;
-	ta->heard = now.mono;
-	ta->due = now.mono + ta->ring->conf->v.timeout;
+	a->ta.state = TA_BUSY;
+	a->ta.heard = now.mono;
+	a->due = now.mono + a->ta.ring->conf->v.timeout;
 }
 
 /* Gives the vertex to a busy agent of its thread. */
 static void
-feed_busy(struct ta *ta, struct vertex *v)
+feed_busy(struct agent *a, struct vertex *v)
 {
-	th_feed(ta, v);
-	send_job(ta, v);
-	flush_output(ta);
+	th_feed(&a->ta, v);
+	send_job(a, v);
+	flush_output(a);
 }
 
 /* Gives the vertex to an idle agent. */
 static void
-feed_idle(struct ta *ta, struct vertex *v)
+feed_idle(struct agent *a, struct vertex *v)
 {
-	idle_del(ta);
-	set_busy(ta);
-	feed_busy(ta, v);
-	feed_ahead(ta);
+	idle_del(a);
+	set_busy(a);
+	feed_busy(a, v);
+	feed_ahead(a);
 }
 
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
@@ -640,24 +669,24 @@ feed_idle(struct ta *ta, struct vertex *v)
  * another ring in its first STRETCH jobs and SLOT_LEAST seconds, or each job
  * would cost a start. */
 static void
-feed_or_release(struct ta *ta)
+feed_or_release(struct agent *a)
 {
 	int stays;
 
-	feed_ahead(ta);
-	if (ta->state != TA_BUSY || ta->jobs.n > 0)
+	feed_ahead(a);
+	if (a->ta.state != TA_BUSY || a->ta.jobs.n > 0)
 		return;
-	th_detach_agent(ta);
-	stays = (ta->njobs < STRETCH && now.mono - ta->born < SLOT_LEAST &&
-	    order_has_work(ta->ring)) || !should_yield(ta->ring);
-	if (!can_get_jobs(ta) || !stays) {
-		end_agent(ta, 1);
+	th_detach_agent(&a->ta);
+	stays = (a->ta.njobs < STRETCH && now.mono - a->born < SLOT_LEAST &&
+	    order_has_work(a->ta.ring)) || !should_yield(a->ta.ring);
+	if (!can_get_jobs(a) || !stays) {
+		end_agent(a, 1);
 		return;
 	}
-	ta->state = TA_IDLE;
-	ta->idle_sent = 0;
-	idle_add(ta);
-	th_update(ta->thread);
+	a->ta.state = TA_IDLE;
+	a->idle_sent = 0;
+	idle_add(a);
+	th_update(a->ta.thread);
 }
 
 /* ---- lines of an agent ----------------------------------------------- */
@@ -665,86 +694,86 @@ feed_or_release(struct ta *ta)
 /* Counts a line outside the protocol.  Returns 1 if the line is to be
  * logged. */
 static int
-count_noise(struct ta *ta)
+count_noise(struct agent *a)
 {
-	if (ta->noise++ == NOISE_MOST)
+	if (a->noise++ == NOISE_MOST)
 		log_warn("agent-says pid=%d channel=%s too much; no more of "
-		    "it is logged", ta->pid, ta->ring->chan->name);
-	return ta->noise <= NOISE_MOST;
+		    "it is logged", a->ta.pid, a->ta.ring->chan->name);
+	return a->noise <= NOISE_MOST;
 }
 
 /* Keeps and logs a line outside the protocol.  The first of several is kept as
  * the reason, as the others mostly explain it. */
 static void
-note_noise(struct ta *ta, const char *what, const char *line)
+note_noise(struct agent *a, const char *what, const char *line)
 {
 	line += strspn(line, " ");
-	if (ta->complaint[0] == '\0')
-		text_fmt(ta->complaint, sizeof(ta->complaint), "%s", line);
+	if (a->complaint[0] == '\0')
+		text_fmt(a->complaint, sizeof(a->complaint), "%s", line);
 	/* before #hungry such lines mostly explain why the agent ends, and the
 	 * log has the first one in that reason */
-	if (ta->started && count_noise(ta))
-		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
-		    ta->ring->chan->name, what, line);
+	if (a->ta.started && count_noise(a))
+		log_info("agent-says pid=%d channel=%s %s%s", a->ta.pid,
+		    a->ta.ring->chan->name, what, line);
 }
 
 /* Clears the complaint and the number of steps, as the agent has gone on with
  * its work. */
 static void
-clear_complaint(struct ta *ta)
+clear_complaint(struct agent *a)
 {
-	ta->steps = 0;
-	ta->complaint[0] = '\0';
+	a->steps = 0;
+	a->complaint[0] = '\0';
 }
 
 /* Sends a new agent its first job line, unless an operator has held or ended
  * the job by now. */
 static void
-send_first(struct ta *ta)
+send_first(struct agent *a)
 {
-	const struct vertex *v = ta->jobs.head;
+	const struct vertex *v = a->ta.jobs.head;
 
-	set_busy(ta);
+	set_busy(a);
 	if (v->cancel != CANCEL_NONE || v->msg->end >= END_DROP ||
 	    v->msg->held || v->thread->held != NULL)
-		q_end_job(ta, NULL);
+		q_end_job(&a->ta, NULL);
 	else
-		send_job(ta, v);
+		send_job(a, v);
 }
 
 /* Acts on "#hungry" and the words behind it: ends the oldest job, or sends the
  * first one. */
 static void
-handle_hungry(struct ta *ta, const char *words)
+handle_hungry(struct agent *a, const char *words)
 {
-	if (ta->state == TA_STARTING) {
-		ta->portions = ta->ring->portions =
+	if (a->ta.state == TA_STARTING) {
+		a->ta.portions = a->ta.ring->portions =
 		    strcmp(words, " offsets") == 0;
-		th_agent_started(ta);
+		th_agent_started(&a->ta);
 	}
-	ta->step[0] = '\0';
-	clear_complaint(ta);
-	if (ta->state == TA_STARTING) {
-		send_first(ta);
-	} else if (ta->unanswered > 0) {
-		ta->unanswered--;
+	a->ta.step[0] = '\0';
+	clear_complaint(a);
+	if (a->ta.state == TA_STARTING) {
+		send_first(a);
+	} else if (a->unanswered > 0) {
+		a->unanswered--;
 		return;
-	} else if (ta->jobs.n == 0 || ta->fed_at < 0) {
+	} else if (a->ta.jobs.n == 0 || a->ta.fed_at < 0) {
 		/* a closing agent may not have read the empty line yet */
-		if (ta->state != TA_CLOSING)
-			note_noise(ta, "hungry, but it has no job", "");
+		if (a->ta.state != TA_CLOSING)
+			note_noise(a, "hungry, but it has no job", "");
 		return;
 	} else {
-		ta->heard = now.mono;
-		ta->ring->failures = 0;
-		q_end_job(ta, "transport agent did not report on it");
+		a->ta.heard = now.mono;
+		a->ta.ring->failures = 0;
+		q_end_job(&a->ta, "transport agent did not report on it");
 	}
-	feed_or_release(ta);
+	feed_or_release(a);
 }
 
 /* Acts on a report: INUM/OFFSET \t NOTARY \t STATUS [TEXT]. */
 static void
-handle_report(struct ta *ta, char *line)
+handle_report(struct agent *a, char *line)
 {
 	unsigned long num, off;
 	const char *s, *notary, *why;
@@ -754,107 +783,107 @@ handle_report(struct ta *ta, char *line)
 	if (s == line || *s != '/' ||
 	    num_upto(s + 1, CONTROL_MAX, &off, &notary) < 0 ||
 	    *notary++ != '\t' || (status = ctl_notary_end(notary)) == NULL) {
-		note_noise(ta, "garbled: ", line);
+		note_noise(a, "garbled: ", line);
 		return;
 	}
 	*status++ = '\0';
 	text = status + strcspn(status, " \t");
 	if (*text != '\0')
 		*text++ = '\0';
-	if (ta->jobs.n > 0)
-		ta->unanswered = 0;	/* an answer to #idle would have come
+	if (a->ta.jobs.n > 0)
+		a->unanswered = 0;	/* an answer to #idle would have come
 					 * before this report: none will come */
-	why = ta->fed_at < 0 ? "before it got a job" :
-	    q_apply_report(ta, num, off, notary, status,
+	why = a->ta.fed_at < 0 ? "before it got a job" :
+	    q_apply_report(&a->ta, num, off, notary, status,
 	    text + strspn(text, " "));
-	if (why == NULL && ta->repeated) {
-		ta->steps++;	/* too many are no sign of life */
+	if (why == NULL && a->ta.repeated) {
+		a->steps++;	/* too many are no sign of life */
 	} else if (why == NULL) {
-		ta->heard = now.mono;
-		clear_complaint(ta);
-	} else if (count_noise(ta))
+		a->ta.heard = now.mono;
+		clear_complaint(a);
+	} else if (count_noise(a))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
-		    ta->pid, num, off, status, why);
+		    a->ta.pid, num, off, status, why);
 }
 
 static void
-handle_line(struct ta *ta, char *line)
+handle_line(struct agent *a, char *line)
 {
-	log_debug("from pid=%d %s", ta->pid, line);
+	log_debug("from pid=%d %s", a->ta.pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
-		handle_hungry(ta, line + 7);
+		handle_hungry(a, line + 7);
 	else if (strncmp(line, "#resync", 7) == 0)
-		note_noise(ta, "found nothing to do in: ", line + 7);
+		note_noise(a, "found nothing to do in: ", line + 7);
 	else if (strncmp(line, "#step ", 6) == 0) {
-		ta->steps++;
-		text_fmt(ta->step, sizeof(ta->step), "%s", line + 6 +
+		a->steps++;
+		text_fmt(a->ta.step, sizeof(a->ta.step), "%s", line + 6 +
 		    strspn(line + 6, " "));
 	} else if (*line == '#')
-		note_noise(ta, "", line + 1);
+		note_noise(a, "", line + 1);
 	else if (*line != '\0')
-		handle_report(ta, line);
+		handle_report(a, line);
 }
 
 /* Acts on the lines that are whole after n new bytes in inbuf, which stand
  * behind room for the npart bytes that were kept of the same line.  Keeps the
  * beginning of the next line; drops a line that is too long. */
 static void
-handle_lines(struct ta *ta, size_t n)
+handle_lines(struct agent *a, size_t n)
 {
 	char *s = inbuf, *end_of_line;
 
-	if (ta->npart > 0)
-		memcpy(inbuf, ta->part, ta->npart);
-	for (n += ta->npart; (end_of_line = memchr(s, '\n', n)) != NULL;
+	if (a->npart > 0)
+		memcpy(inbuf, a->part, a->npart);
+	for (n += a->npart; (end_of_line = memchr(s, '\n', n)) != NULL;
 	    s = end_of_line + 1) {
 		*end_of_line = '\0';
-		if (!ta->overlong)
-			handle_line(ta, s);
-		ta->overlong = 0;
+		if (!a->overlong)
+			handle_line(a, s);
+		a->overlong = 0;
 		n -= end_of_line + 1 - s;
 	}
-	free(ta->part);
-	ta->part = NULL;
-	ta->npart = 0;
-	if (n == 0 || ta->overlong)
+	free(a->part);
+	a->part = NULL;
+	a->npart = 0;
+	if (n == 0 || a->overlong)
 		return;
-	ta->part = n > LINE_MOST ? NULL : mem_get(n + 1);
-	if (ta->part != NULL) {
-		memcpy(ta->part, s, n);
-		ta->npart = n;
+	a->part = n > LINE_MOST ? NULL : mem_get(n + 1);
+	if (a->part != NULL) {
+		memcpy(a->part, s, n);
+		a->npart = n;
 	} else {
-		note_noise(ta, "garbled: ", "a line that is too long");
-		ta->overlong = 1;
+		note_noise(a, "garbled: ", "a line that is too long");
+		a->overlong = 1;
 	}
 }
 
 static void
-close_agent(struct ta *ta)
+close_agent(struct agent *a)
 {
-	cmd_close(ta->in, ta->out);
-	ta->in = ta->out = -1;
+	cmd_close(a->in, a->out);
+	a->in = a->out = -1;
 }
 
 /* Reads lines of the agent, at most so many buffers full. */
 static void
-read_lines(struct ta *ta, int reads)
+read_lines(struct agent *a, int reads)
 {
 	long n = READ_MOST;
 
-	while (ta->in >= 0 && reads-- > 0 && n == READ_MOST) {
-		n = read(ta->in, inbuf + ta->npart, READ_MOST);
+	while (a->in >= 0 && reads-- > 0 && n == READ_MOST) {
+		n = read(a->in, inbuf + a->npart, READ_MOST);
 		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
-			close_agent(ta);
-			if (!ta->reaped)
-				end_agent(ta, 1);
+			close_agent(a);
+			if (!a->reaped)
+				end_agent(a, 1);
 			return;
 		}
 		/* too much noise and too many steps are no sign of life */
-		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
-			ta->heard = now.mono;
-		handle_lines(ta, n);
+		if (a->noise < NOISE_MOST && a->steps < NOISE_MOST)
+			a->ta.heard = now.mono;
+		handle_lines(a, n);
 	}
 }
 
@@ -862,32 +891,32 @@ read_lines(struct ta *ta, int reads)
 
 /* Writes in words how the agent ended. */
 static void
-format_end(const struct ta *ta, int status, char *s, size_t size)
+format_end(const struct agent *a, int status, char *s, size_t size)
 {
 	struct text t;
 
 	text_init(&t, s, size);
-	if (ta->timed_out)
+	if (a->timed_out)
 		text_add(&t, "was silent too long and had to be ended");
-	else if (ta->kills > 0)
-		text_add(&t, "%shad to be ended", ta->started &&
-		    ta->jobs.n == 0 ? "did not leave and " : "");
+	else if (a->kills > 0)
+		text_add(&t, "%shad to be ended", a->ta.started &&
+		    a->ta.jobs.n == 0 ? "did not leave and " : "");
 	else if (WIFSIGNALED(status))
 		text_add(&t, "died of signal %d", WTERMSIG(status));
 	else
 		text_add(&t, "died with exit code %d", WEXITSTATUS(status));
-	if (ta->complaint[0] != '\0')
-		text_add(&t, ": %s", ta->complaint);
-	else if (ta->step[0] != '\0')
-		text_add(&t, " while at this: %s", ta->step);
+	if (a->complaint[0] != '\0')
+		text_add(&t, ": %s", a->complaint);
+	else if (a->ta.step[0] != '\0')
+		text_add(&t, " while at this: %s", a->ta.step);
 }
 
 /* Returns 1 if the agent has begun its oldest job: it has reported or set a
  * tag.  The agent dsn sets no tags, and counts as if it had begun. */
 static int
-has_begun(const struct ta *ta)
+has_begun(const struct agent *a)
 {
-	const struct vertex *v = ta->jobs.head;
+	const struct vertex *v = a->ta.jobs.head;
 	int tag;
 
 	if (v->host_bits != 0 || th_is_dsn(v->thread))
@@ -898,73 +927,73 @@ has_begun(const struct ta *ta)
 
 /* Frees the jobs and the slot of a dead agent whose output was read. */
 static void
-release_jobs(struct ta *ta, int status)
+release_jobs(struct agent *a, int status)
 {
-	struct ring *r = ta->ring;
-	unsigned jobs = ta->fed_at < 0 ? 0 : ta->jobs.n;	/* jobs sent */
-	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
-	int finished_some = ta->njobs > ta->jobs.n;
+	struct ring *r = a->ta.ring;
+	unsigned jobs = a->ta.fed_at < 0 ? 0 : a->ta.jobs.n;	/* jobs sent */
+	int begun = a->kills > 0 || (jobs > 0 && has_begun(a));
+	int finished_some = a->ta.njobs > a->ta.jobs.n;
 	int in_use = !q.no_feeding && !ring_is_old(r);
 	int stopped = r->start_at > now.mono;
 	char how[300], reason[340];
 
-	format_end(ta, status, how, sizeof(how));
+	format_end(a, status, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (!ta->started && in_use) {
-		stop_after_failure(r, ta->thread, r->conf->v.interval, how);
+	if (!a->ta.started && in_use) {
+		stop_after_failure(r, a->ta.thread, r->conf->v.interval, how);
 	} else if (jobs > 0 && !finished_some && !begun && in_use) {
-		stop_after_failure(r, ta->thread,
+		stop_after_failure(r, a->ta.thread,
 		    least(FAILED_MOST, 1L << r->failures), how);
 		if (r->failures < 16 && !stopped)
 			r->failures++;
-	} else if (jobs > 0 || ta->kills > 0 || status != 0) {
+	} else if (jobs > 0 || a->kills > 0 || status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
-		    ta->pid, r->chan->name, ta->thread->host, jobs, how);
+		    a->ta.pid, r->chan->name, a->ta.thread->host, jobs, how);
 	} else {
-		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
+		log_info("agent-end pid=%d channel=%s agents=%u", a->ta.pid,
 		    r->chan->name, q.nagents - 1);
 	}
 	/* An agent that sets no tags may have begun, too.  If it has finished
 	 * jobs, it was at work if the job was the oldest one when an earlier
 	 * agent ended; else if more than FAILURES agents in a row have begun
 	 * no job. */
-	if (jobs > 0 && (begun || (finished_some ? ta->jobs.head->returned :
+	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->failures > FAILURES)))
-		q_end_job(ta, reason);
+		q_end_job(&a->ta, reason);
 	else if (jobs > 0)
-		ta->jobs.head->returned = 1;
-	while (ta->jobs.n > 0)
-		q_end_job(ta, NULL);
-	th_detach_agent(ta);
-	if (ta->state == TA_IDLE)
-		idle_del(ta);
-	ta->thread->nref--;
-	th_update(ta->thread);
-	count_agents(r, -1, 0, -ta->ending);
+		a->ta.jobs.head->returned = 1;
+	while (a->ta.jobs.n > 0)
+		q_end_job(&a->ta, NULL);
+	th_detach_agent(&a->ta);
+	if (a->ta.state == TA_IDLE)
+		idle_del(a);
+	a->ta.thread->nref--;
+	th_update(a->ta.thread);
+	count_agents(r, -1, 0, -a->ending);
 	q.nagents--;
 }
 
 int
 ta_reap(long pid, int status)
 {
-	struct ta *ta = q.agents;
+	struct agent *a = AGENT(q.agents);
 
-	while (ta != NULL && ta->pid != (int)pid)
-		ta = ta->next;
-	if (ta == NULL)
+	while (a != NULL && a->ta.pid != (int)pid)
+		a = AGENT(a->ta.next);
+	if (a == NULL)
 		return -1;
-	ta->reaped = 1;
+	a->reaped = 1;
 	/* a child of the agent may keep its end open: only bytes that have come
 	 * by now are read */
-	read_lines(ta, 64);
-	if (ta->npart > 0)
-		note_noise(ta, "garbled: ", ta->part);
-	close_agent(ta);
-	release_jobs(ta, status);
-	REMOVE(q.agents, ta, next, prev);
-	free(ta->part);
-	free(ta->outbuf);
-	free(ta);
+	read_lines(a, 64);
+	if (a->npart > 0)
+		note_noise(a, "garbled: ", a->part);
+	close_agent(a);
+	release_jobs(a, status);
+	REMOVE(q.agents, &a->ta, next, prev);
+	free(a->part);
+	free(a->outbuf);
+	free(a);
 	return 0;
 }
 
@@ -972,21 +1001,21 @@ ta_reap(long pid, int status)
  * long.  An agent that does not end in time is first no longer counted as
  * ending, and then gets signals. */
 static void
-run_timer(struct ta *ta)
+run_timer(struct agent *a)
 {
-	double silent_end = ta->heard + ta->ring->conf->v.timeout;
+	double silent_end = a->ta.heard + a->ta.ring->conf->v.timeout;
 
-	if (ta->state == TA_BUSY && silent_end > now.mono) {
-		ta->due = silent_end;
-	} else if (ta->state != TA_CLOSING) {
-		ta->timed_out = ta->state != TA_IDLE;
-		end_agent(ta, ta->state == TA_IDLE);
+	if (a->ta.state == TA_BUSY && silent_end > now.mono) {
+		a->due = silent_end;
+	} else if (a->ta.state != TA_CLOSING) {
+		a->timed_out = a->ta.state != TA_IDLE;
+		end_agent(a, a->ta.state == TA_IDLE);
 	} else {
-		if (ta->ending && ta->kills == 0)
-			ta->due = now.mono + GRACE;
+		if (a->ending && a->kills == 0)
+			a->due = now.mono + GRACE;
 		else
-			signal_agent(ta);
-		count_ending(ta, 0);
+			signal_agent(a);
+		count_ending(a, 0);
 	}
 }
 
@@ -998,15 +1027,15 @@ run_timer(struct ta *ta)
 static int
 feed_least_busy(struct vertex *v, long jobs)
 {
-	struct ta *ta, *best = NULL;
+	struct agent *a, *best = NULL;
 
 	if (jobs == 0 || is_fed_singly(v->thread))
 		return -1;
-	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
-		if ((long)ta->jobs.n < jobs && can_get_jobs(ta) &&
-		    !has_twin_job(ta, v)) {
-			best = ta;
-			jobs = ta->jobs.n;
+	for (a = AGENT(v->thread->busy); a != NULL; a = AGENT(a->ta.tnext))
+		if ((long)a->ta.jobs.n < jobs && can_get_jobs(a) &&
+		    !has_twin_job(a, v)) {
+			best = a;
+			jobs = a->ta.jobs.n;
 		}
 	if (best == NULL)
 		return -1;
@@ -1022,7 +1051,7 @@ feed_next(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct vertex *v;
-	struct ta *idle;
+	struct agent *idle;
 
 	r->stopped_by = NO_LIMIT;
 	while ((v = order_next_vertex(r)) == NULL) {
@@ -1040,7 +1069,7 @@ feed_next(struct ring *r)
 		th_update(v->thread);
 		return 0;
 	}
-	idle = v->thread->idle;
+	idle = AGENT(v->thread->idle);
 	if (idle == NULL && !r->conf->bound)
 		idle = r->idle == NULL ? NULL : r->idle->rprev;
 	if (idle != NULL) {
@@ -1058,14 +1087,14 @@ feed_next(struct ring *r)
 static void
 feed_bound(struct ring *r)
 {
-	struct ta *ta, *next;
+	struct agent *a, *next;
 
-	for (ta = r->idle; ta != NULL; ta = next) {
-		next = ta->rnext;
-		if (ta->thread->turn.pos == 0)
+	for (a = r->idle; a != NULL; a = next) {
+		next = a->rnext;
+		if (a->ta.thread->turn.pos == 0)
 			continue;
-		order_sort_thread(ta->thread);
-		feed_idle(ta, ta->thread->ready.head);
+		order_sort_thread(a->ta.thread);
+		feed_idle(a, a->ta.thread->ready.head);
 	}
 }
 
@@ -1074,18 +1103,18 @@ static void
 send_idle(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
-	struct ta *ta, *next;
+	struct agent *a, *next;
 
-	for (ta = r->idle; ta != NULL && !ta->idle_sent; ta = next) {
-		next = ta->rnext;
-		if (send_line(ta, "#idle\n") < 0)
+	for (a = r->idle; a != NULL && !a->idle_sent; a = next) {
+		next = a->rnext;
+		if (send_line(a, "#idle\n") < 0)
 			continue;
-		ta->idle_sent = 1;
-		ta->unanswered++;
-		flush_output(ta);
-		ta->due = now.mono + s->idlemax;
-		if (s->maxage > 0 && ta->born + s->maxage < ta->due)
-			ta->due = ta->born + s->maxage;
+		a->idle_sent = 1;
+		a->unanswered++;
+		flush_output(a);
+		a->due = now.mono + s->idlemax;
+		if (s->maxage > 0 && a->born + s->maxage < a->due)
+			a->due = a->born + s->maxage;
 	}
 }
 
@@ -1096,13 +1125,13 @@ send_idle(struct ring *r)
 static void
 end_longest_idle(void)
 {
-	struct ta *last, *victim = NULL;
+	struct agent *last, *victim = NULL;
 	struct ring *r;
 
 	for (r = q.rings; r != NULL; r = r->next) {
 		last = r->idle == NULL ? NULL : r->idle->rprev;
 		if (last != NULL &&
-		    (victim == NULL || last->heard < victim->heard) &&
+		    (victim == NULL || last->ta.heard < victim->ta.heard) &&
 		    count_waiting_rings(r, MAXTA) +
 		    count_waiting_rings(r, MAXCHANNEL) > 0)
 			victim = last;
@@ -1155,14 +1184,14 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 {
 	double wait = NEVER, again;
 	struct ring *r;
-	struct ta *ta;
+	struct agent *a;
 
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->due < now.mono + wait)
-			wait = ta->due - now.mono;
-		fd_watch(ta->in, in, max);
-		if (ta->nout > 0)
-			fd_watch(ta->out, out, max);
+	for (a = AGENT(q.agents); a != NULL; a = AGENT(a->ta.next)) {
+		if (a->due < now.mono + wait)
+			wait = a->due - now.mono;
+		fd_watch(a->in, in, max);
+		if (a->nout > 0)
+			fd_watch(a->out, out, max);
 	}
 	for (r = q.rings; r != NULL && !q.no_feeding; r = r->next) {
 		if (r->stopped_by == NO_LIMIT || !order_has_work(r))
@@ -1178,26 +1207,26 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 void
 ta_do(fd_set *in, fd_set *out)
 {
-	struct ta *ta;
+	struct agent *a;
 
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->out >= 0 && FD_ISSET(ta->out, out))
-			flush_output(ta);
-		if (ta->in >= 0 && FD_ISSET(ta->in, in))
-			read_lines(ta, READS);
-		if (ta->due <= now.mono)
-			run_timer(ta);
+	for (a = AGENT(q.agents); a != NULL; a = AGENT(a->ta.next)) {
+		if (a->out >= 0 && FD_ISSET(a->out, out))
+			flush_output(a);
+		if (a->in >= 0 && FD_ISSET(a->in, in))
+			read_lines(a, READS);
+		if (a->due <= now.mono)
+			run_timer(a);
 	}
 }
 
 void
 ta_end_all(int kill)
 {
-	struct ta *ta;
+	struct agent *a;
 
-	for (ta = q.agents; ta != NULL; ta = ta->next)
+	for (a = AGENT(q.agents); a != NULL; a = AGENT(a->ta.next))
 		if (kill)
-			signal_agent(ta);
-		else if (ta->state == TA_IDLE || ta->state == TA_STARTING)
-			end_agent(ta, 1);
+			signal_agent(a);
+		else if (a->ta.state == TA_IDLE || a->ta.state == TA_STARTING)
+			end_agent(a, 1);
 }

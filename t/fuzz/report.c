@@ -76,32 +76,32 @@ put(const char *name, const char *s, size_t n)
 	fuzz_file(path, "body\n", 5);
 }
 
-static struct ta *
+static struct agent *
 hire(struct thread *t)
 {
-	struct ta *ta = calloc(1, sizeof(*ta));
+	struct agent *a = calloc(1, sizeof(*a));
 
-	fuzz_must(ta != NULL, "memory");
-	ta->pid = 0x3ffffff0;		/* nobody has this number */
-	ta->in = ta->out = -1;
-	ta->born = ta->heard = now.mono;
-	add_agent(ta, t->ring);
-	ta->due = now.mono + 1000;
-	th_feed(ta, t->ready.head);
-	return ta;
+	fuzz_must(a != NULL, "memory");
+	a->ta.pid = 0x3ffffff0;		/* nobody has this number */
+	a->in = a->out = -1;
+	a->born = a->ta.heard = now.mono;
+	add_agent(a, t->ring);
+	a->due = now.mono + 1000;
+	th_feed(&a->ta, t->ready.head);
+	return a;
 }
 
 /* In pieces, as it may come. */
 static void
-say_it(struct ta *ta, const unsigned char *data, size_t n)
+say_it(struct agent *a, const unsigned char *data, size_t n)
 {
 	size_t k = n > 0 ? data[0] * 16UL + 1 : 1;
 
 	for (; n > 0; data += k, n -= k) {
 		if (k > n)
 			k = n;
-		memcpy(inbuf + ta->npart, data, k);
-		handle_lines(ta, k);
+		memcpy(inbuf + a->npart, data, k);
+		handle_lines(a, k);
 	}
 }
 
@@ -168,7 +168,7 @@ int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
 	struct thread *t;
-	struct ta *ta;
+	struct agent *a;
 	int small = n % 2 != 0;
 
 	begin();
@@ -184,18 +184,18 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_must(msg_find_number(123, NULL) != NULL &&
 	    msg_find_number(124, NULL) != NULL &&
 	    msg_find_number(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
-	ta = hire(t);
+	a = hire(t);
 	memcpy(inbuf, "#hungry\n", 8);
-	handle_lines(ta, 8);
-	fuzz_must(ta->jobs.n == 3, "it has all");
-	say_it(ta, data, n);
+	handle_lines(a, 8);
+	fuzz_must(a->ta.jobs.n == 3, "it has all");
+	say_it(a, data, n);
 	check(123, control, sizeof(control) - 1);
 	check(124, second, sizeof(second) - 1);
 	check(125, third, nthird);
 	check_others();
 	if (small)
 		fuzz_crowd(FUZZ_CORE);
-	fuzz_must(ta_reap(ta->pid, 0) == 0 && q.nagents == 0, "it is gone");
+	fuzz_must(ta_reap(a->ta.pid, 0) == 0 && q.nagents == 0, "it is gone");
 	if (small) {
 		fuzz_crowd(2);
 		fuzz_disperse();
