@@ -648,6 +648,19 @@ survey(struct draft *d, struct dsn *r)
 
 /* ---- the header ------------------------------------------------------ */
 
+/* Returns the subject of a DSN whose form sets none. */
+static const char *
+usual_subject(const struct draft *d, const struct dsn *r)
+{
+	if (r->subject != NULL)
+		return r->subject;
+	if (r->sender[0] == '\0')
+		return "Undeliverable notice";
+	if (d->count[ACTION_FAILED] > 0)
+		return "Undeliverable mail";
+	return d->count[ACTION_DELAYED] > 0 ? "Delayed mail" : "Delivered mail";
+}
+
 /* Writes the header, whose subject ends in "[FAILED(2),DELIVERED-OK(1)]". */
 static void
 put_header(struct draft *d, const struct dsn *r)
@@ -660,10 +673,7 @@ put_header(struct draft *d, const struct dsn *r)
 	FILE *f = d->post.f;
 	struct text t;
 
-	text_fmt(subject, sizeof(subject), "%s", r->subject != NULL ?
-	    r->subject : r->sender[0] == '\0' ? "Undeliverable notice" :
-	    d->count[ACTION_FAILED] > 0 ? "Undeliverable mail" :
-	    d->count[ACTION_DELAYED] > 0 ? "Delayed mail" : "Delivered mail");
+	text_fmt(subject, sizeof(subject), "%s", usual_subject(d, r));
 	if (d->form != NULL)
 		from = put_form_fields(d, subject, sizeof(subject));
 	if (!from)
