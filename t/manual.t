@@ -103,12 +103,19 @@ is 'each event and key in scheduler(8) is one of the log' \
 
 # ---- options, keywords, defaults ---------------------------------------------
 
-# Options of getopt in a source that the page of the program lacks.
+# Options in a source that the page of the program lacks: those of getopt, or of
+# an agent, whose command has name, usage and letters.
 unlisted() {	# source page
 	awk '/getopt\(argc, argv,/, /!= -1/ { s = s $0 }
+	/struct lib_command command = /, /;/ {
+		sub(/command = [{] "[a-z]*"/, "")
+		s = s $0
+	}
 	END {
 		while (match(s, /"[^"]*"/)) {
-			o = o substr(s, RSTART + 1, RLENGTH - 2)
+			t = substr(s, RSTART + 1, RLENGTH - 2)
+			if (t !~ /^\[| /)
+				o = o t
 			s = substr(s, RSTART + RLENGTH)
 		}
 		gsub(/:/, "", o)

@@ -774,10 +774,9 @@ add_exempt(const char *pattern)
 int
 main(int argc, char **argv)
 {
-	static struct lib_command command = { "dsn",
-		"[-V] [-d forms] [-n name] "
-		"[-p pause] [-r socket] [-s bytes] [-x pattern]",
-		"d:n:p:r:s:Vx:", NULL, NULL, 0 };
+	static struct lib_command command = { "dsn", VERSION,
+		"[-V] [-d forms] [-n name] [-p pause] [-r socket] [-s bytes] "
+		    "[-x pattern]", "d:n:p:r:s:Vx:", NULL, NULL, 0 };
 	const char *name = NULL;
 	unsigned long most = 65536UL;
 	int c, bad = 0;

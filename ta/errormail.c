@@ -239,8 +239,9 @@ check_forms(int named)
 int
 main(int argc, char **argv)
 {
-	static struct lib_command command = { "errormail", "[-NV] [-c channel] "
-		"[-d forms] [-h host] [-n name]", "c:d:h:n:NV", NULL, NULL, 0 };
+	static struct lib_command command = { "errormail", VERSION,
+		"[-NV] [-c channel] [-d forms] [-h host] [-n name]",
+		"c:d:h:n:NV", NULL, NULL, 0 };
 	const char *name = NULL;
 	int c, named = 0;
 

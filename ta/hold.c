@@ -423,7 +423,7 @@ work(struct lib_job *j)
 int
 main(int argc, char **argv)
 {
-	static struct lib_command command = { "hold",
+	static struct lib_command command = { "hold", VERSION,
 		"[-NV] [-c channel] [-d directory]", "c:d:NV", NULL, NULL, 0 };
 	int c;
 

@@ -504,24 +504,6 @@ lib_share(const char *name)
 }
 
 void
-lib_foreign_option(const char *name, const struct lib_foreign *f, int option,
-    void (*usage)(void))
-{
-	/* '?' stands for an option without its argument */
-	int letter = option == '?' ? optopt : option;
-
-	while (f->letter != 0 && f->letter != letter)
-		f++;
-	if (f->letter == 0 || (f->instead == NULL && option == '?'))
-		usage();
-	if (f->instead == NULL)
-		return;
-	fprintf(stderr, "%s: -%c is for ZMailer's %s only; here %s\n", name,
-	    letter, name, f->instead);
-	exit(X_USAGE);
-}
-
-void
 lib_usage(void)
 {
 	fprintf(stderr, "usage: %s %s\n", agent.command->name,
@@ -541,12 +523,29 @@ lib_option(int argc, char **argv, struct lib_command *command)
 		case 'h': command->host = optarg; break;
 		case 'N': command->check_only = 1; break;
 		case 'V':
-			printf("%s " VERSION "\n", command->name);
+			printf("%s %s\n", command->name, command->version);
 			exit(0);
 		default:
 			return c;
 		}
 	return -1;
+}
+
+void
+lib_foreign_option(const struct lib_foreign *f, int option)
+{
+	/* '?' stands for an option without its argument */
+	int letter = option == '?' ? optopt : option;
+
+	while (f->letters != NULL && strchr(f->letters, letter) == NULL)
+		f++;
+	if (f->letters == NULL || (f->instead == NULL && option == '?'))
+		lib_usage();
+	if (f->instead == NULL)
+		return;
+	fprintf(stderr, "%s: -%c is for ZMailer's %s only; here %s\n",
+	    agent.command->name, letter, agent.command->name, f->instead);
+	exit(X_USAGE);
 }
 
 size_t

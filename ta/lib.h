@@ -91,9 +91,10 @@ const char *lib_channel(const char *usual);
 /* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 
-/* The command line of an agent; the caller sets the first three members. */
+/* The command line of an agent; the caller sets the first four members. */
 struct lib_command {
 	const char *name;	/* name of the agent */
+	const char *version;	/* what -V prints behind the name */
 	const char *usage;	/* its options, for people */
 	const char *letters;	/* its options, for getopt */
 	const char *channel;	/* set by -c */
@@ -107,16 +108,16 @@ int	lib_option(int argc, char **argv, struct lib_command *);
 /* Prints the usage of that command and exits. */
 void	lib_usage(void);
 
-/* An option that only ZMailer's agent of the same name has. */
+/* Options that only ZMailer's agent of the same name has. */
 struct lib_foreign {
-	int	letter;		/* 0 ends the list */
-	const char *instead;	/* what to do, NULL: the option is ignored */
+	const char *letters;	/* options with this advice, NULL at the end */
+	const char *instead;	/* what to do, NULL: they are ignored */
 };
 
-/* Prints what to do instead of the option and exits, or returns if the option
- * is ignored.  Calls usage for an option that is not in the list. */
-void	lib_foreign_option(const char *name, const struct lib_foreign *,
-	    int option, void (*usage)(void));
+/* Prints what to do instead of the option, which lib_option has returned, and
+ * exits; returns if the option is ignored.  Prints the usage for an option that
+ * is not in the list. */
+void	lib_foreign_option(const struct lib_foreign *, int option);
 
 /* Has idle called once when no job has come for so many seconds; to be called
  * before lib_run. */

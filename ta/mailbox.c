@@ -665,6 +665,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	began = now.mono;
 	memset(&m, 0, sizeof(m));
 	memset(&user, 0, sizeof(user));
+	memset(end, 0, sizeof(*end));
 	m.job = job;
 	m.rcpt = r;
 	m.user = &user;
@@ -707,22 +708,19 @@ work(struct lib_job *job)
 /* Options of ZMailer's agent: we change no stamp or header, decode nothing,
  * know no biff, and always name a box after its user. */
 static const struct lib_foreign foreign[] = {
-	{ '8', NULL }, { 'a', NULL }, { 'b', NULL }, { 'r', NULL },
-	{ 'C', NULL }, { 'H', NULL }, { 'R', NULL },
-	{ 'D', "all boxes are in one directory: use -d, or -f %h/mbox" },
-	{ 'P', "all boxes are in one directory: use -d, or -f %h/mbox" },
-	{ 'X', "all boxes are in one directory: use -d, or -f %h/mbox" },
-	{ 'F', "mail for a full box waits: leave it out, set expiry= in the "
+	{ "8abrCHR", NULL },
+	{ "DPX", "all boxes are in one directory: use -d, or -f %h/mbox" },
+	{ "F", "mail for a full box waits: leave it out, set expiry= in the "
 	    "clause" },
-	{ 'g', "a missing box is always made: leave it out" },
-	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
-	{ 'M', "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },
-	{ 'S', "receipts are for who asks by NOTIFY=SUCCESS: leave it out" },
-	{ 'U', "no X-UIDL is written: leave it out" },
-	{ 0, NULL }
+	{ "g", "a missing box is always made: leave it out" },
+	{ "l", "the scheduler logs deliveries: leave it out, use its -l" },
+	{ "M", "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },
+	{ "S", "receipts are for who asks by NOTIFY=SUCCESS: leave it out" },
+	{ "U", "no X-UIDL is written: leave it out" },
+	{ NULL, NULL }
 };
 
-static struct lib_command command = { "mailbox",
+static struct lib_command command = { "mailbox", VERSION,
 	"[-0nNV] [-c channel] [-d directory] [-f template]\n               "
 	    "[-h host] [-m size] [-t span] [-w span]",
 	"0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU", NULL, NULL, 0 };
@@ -782,7 +780,7 @@ main(int argc, char **argv)
 		case 't': bad |= span_parse(optarg, &opt.time_limit); break;
 		case 'w': bad |= span_parse(optarg, &opt.wait); break;
 		default:
-			lib_foreign_option("mailbox", foreign, c, lib_usage);
+			lib_foreign_option(foreign, c);
 		}
 	if (optind < argc || bad || (opt.dir != NULL && *opt.dir != '/'))
 		lib_usage();

@@ -469,15 +469,15 @@ check_mailer(void)
 /* Options of ZMailer's agent.  Those without a text encode, decode or show
  * something there, and are ignored. */
 static const struct lib_foreign foreign[] = {
-	{ '8', NULL }, { 'H', NULL }, { 'v', NULL },
-	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
-	{ 'Q', "nothing is encoded: let the program of the table do it" },
-	{ 'w', "lines are not folded: let the program of the table do it" },
-	{ 0, NULL }
+	{ "8Hv", NULL },
+	{ "l", "the scheduler logs deliveries: leave it out, use its -l" },
+	{ "Q", "nothing is encoded: let the program of the table do it" },
+	{ "w", "lines are not folded: let the program of the table do it" },
+	{ NULL, NULL }
 };
 
-static struct lib_command command = { "sm", "[-0NV] [-c channel] [-f table] "
-	    "[-h host] [-t span] [-u user] mailer",
+static struct lib_command command = { "sm", VERSION,
+	"[-0NV] [-c channel] [-f table] [-h host] [-t span] [-u user] mailer",
 	"0c:f:h:Nt:u:V" "8Hvl:Qw:", NULL, NULL, 0 };
 
 int
@@ -494,7 +494,7 @@ main(int argc, char **argv)
 		case 't': bad |= span_parse(optarg, &opt.limit); break;
 		case 'u': opt.user = optarg; break;
 		default:
-			lib_foreign_option("sm", foreign, c, lib_usage);
+			lib_foreign_option(foreign, c);
 		}
 	if (optind != argc - 1 || bad)
 		lib_usage();

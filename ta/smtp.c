@@ -599,31 +599,26 @@ keep_job(struct lib_job *job)
  * host, its body is not changed, and ports and titles of processes are not
  * chosen. */
 static const struct lib_foreign foreign[] = {
-	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
-	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
-	{ '1', "set maxjobs=1 in the clause" },
-	{ 'D', "there is no dry run: use telnet" },
-	{ 'E', "HELO is said when EHLO is refused: leave it out, or use -77" },
-	{ 'F', "use -R, which asks for no MX records" },
-	{ 'L', "use -b with an address" },
-	{ 'M', "there is no LMTP: use sm with a program that speaks it" },
-	{ 'O', "EZMLM is not looked at: leave it out" },
-	{ 'S', "TLS is spoken by a program: use -X" },
-	{ 'W', "WKS records are not looked at: leave it out" },
-	{ 0, NULL }
+	{ "deHrsvZ", NULL },
+	{ "1", "set maxjobs=1 in the clause" },
+	{ "D", "there is no dry run: use telnet" },
+	{ "E", "HELO is said when EHLO is refused: leave it out, or use -77" },
+	{ "F", "use -R, which asks for no MX records" },
+	{ "L", "use -b with an address" },
+	{ "M", "there is no LMTP: use sm with a program that speaks it" },
+	{ "O", "EZMLM is not looked at: leave it out" },
+	{ "S", "TLS is spoken by a program: use -X" },
+	{ "W", "WKS records are not looked at: leave it out" },
+	{ NULL, NULL }
 };
 
-static void
-usage(void)
-{
-	fputs("usage: smtp [-467noNPV] [-A file] [-b address] [-c channel] "
-	    "[-h name] [-k file]\n"
-	    "            [-l file] [-m number] [-p port] [-R host,...] "
-	    "[-T name=span,...]\n"
-	    "            [-t directory] [-u user] [-w bytes] [-X command] "
-	    "[host]\n", stderr);
-	exit(X_USAGE);
-}
+static struct lib_command command = { "smtp", VERSION SWITCHES,
+	"[-467noNPV] [-A file] [-b address] [-c channel] [-h name] [-k file]\n"
+	"            [-l file] [-m number] [-p port] [-R host,...] "
+	"[-T name=span,...]\n"
+	"            [-t directory] [-u user] [-w bytes] [-X command] [host]",
+	"467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8" "deHrsvZ:1DEF:L:MO:S:W",
+	NULL, NULL, 0 };
 
 static long
 parse_num(const char *s, long max)
@@ -631,7 +626,7 @@ parse_num(const char *s, long max)
 	unsigned long v;
 
 	if (num_upto(s, (unsigned long)max, &v, NULL) < 0 || v < 1)
-		usage();
+		lib_usage();
 	return (long)v;
 }
 
@@ -640,7 +635,7 @@ set_relays(char *list)
 {
 	for (; list != NULL; opt.relays++) {
 		if (opt.relays == MAX_HOSTS || *list == ',' || *list == '\0')
-			usage();
+			lib_usage();
 		opt.relay[opt.relays] = list;
 		list = strchr(list, ',');
 		if (list != NULL)
@@ -657,7 +652,7 @@ set_limit(const char *name, const char *value)
 	long span;
 
 	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
-		usage();
+		lib_usage();
 	if (lib_is_same(name, "conn"))
 		name = "connect";
 	if (lib_is_same(name, "tcpw"))
@@ -675,7 +670,7 @@ set_limit(const char *name, const char *value)
 	else if (lib_is_same(name, "lookup"))
 		opt.lookup = span;
 	else if (!found)
-		usage();
+		lib_usage();
 }
 
 static void
@@ -718,7 +713,7 @@ set_talker_user(const char *name)
 
 /* Serves jobs in two processes, or in one.  Returns the exit status. */
 static int
-serve_jobs(const char *channel, const char *host)
+serve_jobs(const char *host)
 {
 	net_waiting = send_wait_step;
 	net_looking_up = send_lookup_step;
@@ -736,7 +731,7 @@ serve_jobs(const char *channel, const char *host)
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
 	lib_when_idle(opt.idle, halves_end);
-	return lib_run(channel, host, keep_job);
+	return lib_run(command.channel, host, keep_job);
 }
 
 /* Returns 1 if this can be a name behind EHLO. */
@@ -825,9 +820,9 @@ check_files(void)
 int
 main(int argc, char **argv)
 {
-	const char *channel = lib_channel("smtp");
-	int c, check_only = 0;
+	int c;
 
+	command.channel = lib_channel("smtp");
 	conn.fd = -1;
 	if (geteuid() == 0)
 		set_talker_user("nobody");
@@ -837,8 +832,7 @@ main(int argc, char **argv)
 	opt.idle = 30;
 	if (strchr(mailname(NULL), '.') != NULL)
 		opt.net.self = mailname(NULL);
-	while ((c = getopt(argc, argv, "467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8"
-	    "deHrsvZ:1DEF:L:MO:S:W")) != -1)
+	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
 		case '7':
@@ -850,16 +844,13 @@ main(int argc, char **argv)
 		case 'A': opt.passwords = optarg; break;
 		case 'b':
 			if (net_read_address(&opt.source, optarg) < 0)
-				usage();
+				lib_usage();
 			opt.net.source = &opt.source;
 			break;
-		case 'c': channel = optarg; break;
-		case 'h': opt.net.self = optarg; break;
 		case 'k': opt.dead = optarg; break;
 		case 'l': opt.log = optarg; break;
 		case 'm': opt.most = (int)parse_num(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
-		case 'N': check_only = 1; break;
 		case 'p': opt.net.port = (int)parse_num(optarg, 65535L); break;
 		case 'P': esmtp_disabled |= CAN_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
@@ -870,22 +861,21 @@ main(int argc, char **argv)
 			opt.apart = 1;
 			set_talker_user(optarg);
 			break;
-		case 'V':
-			puts("smtp " VERSION SWITCHES);
-			return 0;
 		case 'w':
 			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
 			break;
 		case 'X': opt.net.via = optarg; break;
-		default: lib_foreign_option("smtp", foreign, c, usage);
+		default: lib_foreign_option(foreign, c);
 		}
+	if (command.host != NULL)
+		opt.net.self = command.host;
 	if (optind + 1 < argc)
-		usage();
+		lib_usage();
 	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	if (!check_only)
-		return serve_jobs(channel, argv[optind]);
+	if (!command.check_only)
+		return serve_jobs(argv[optind]);
 	check_files();
 	return 0;
 }
