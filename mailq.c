@@ -93,7 +93,7 @@ show_help(void)
 	    "  -f pattern        only channels and hosts that match\n"
 	    "  -j                a line of JSON for each job\n"
 	    "  -L file           with show: the log, if not LOGDIR/scheduler\n"
-	    "  -n                dry run: show the messages of a command\n"
+	    "  -n                dry run: show what a command would affect\n"
 	    "  -p port           ask this TCP port\n"
 	    "  -q pipe           ask at this named pipe\n"
 	    "  -Q                the scheduler's report on rings and threads");
@@ -104,11 +104,11 @@ show_help(void)
 	    "  -V                print the version\n"
 	    "  -w [seconds]      look again and again\n"
 	    "  show              all of a message, from queue and log\n"
-	    "  flush             try it now\n"
-	    "  hold              do not try it until it is released\n"
-	    "  release           undo hold\n"
-	    "  delete            remove it without a DSN");
-	puts("  bounce            let it fail now, with a DSN\n"
+	    "  flush             try mail now\n"
+	    "  hold              do not try mail until a release\n"
+	    "  release           end a hold, or try unrouted mail");
+	puts("  delete            remove mail without a DSN\n"
+	    "  bounce            let mail fail now, with a DSN\n"
 	    "  from= to=         pattern of sender, recipient\n"
 	    "  dest=             pattern channel/host\n"
 	    "  msgid=            Message-ID of the header\n"
@@ -260,10 +260,7 @@ run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
 		hide_unmatched(queue);
 	bad = want.dests ? mq_show_dests(queue, &view, want.listing == JSON) :
 	    show_queue(queue, &view, scheduler);
-	if (bad == 0)
-		return rc;
-	mq_complain("there is not enough memory to show that");
-	return X_UNAVAILABLE;
+	return bad == 0 ? rc : mq_fail_memory();
 }
 
 /* Frees the queue, or with -w keeps it to compare the next one with. */
@@ -309,6 +306,7 @@ show_spool(struct mq_ask *a)
 	if (rc != 0) {
 		mq_complain(head, a->why);
 		mq_complain("%s", why);
+		mq_free(&queue);
 		return rc;
 	}
 	if (want.listing == JSON) {
@@ -363,8 +361,8 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	const char *po = local_office(queue, a);
 
 	if (want.dests && !queue->facts) {
-		mq_complain("the scheduler does not tell of destinations: it "
-		    "is ZMailer's, or too old");
+		mq_complain("the scheduler does not list destinations: it is "
+		    "ZMailer's, or too old");
 		return X_UNAVAILABLE;
 	}
 	if (!want.dests && queue->nmsgs == 0 && queue->stored > 0) {
@@ -380,7 +378,7 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		mq_read_missing(queue, po);
 	if (queue->facts && po != NULL &&
 	    (mq_read_around(queue, po, 0) < 0 || mq_read_strays(queue, po) < 0))
-		return X_UNAVAILABLE;
+		return mq_fail_memory();
 	return run_on_queue(queue, po, a, 1);
 }
 
@@ -436,7 +434,7 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 		po = local_office(queue, a);
 		if (want.patterns == NULL && queue->facts && po != NULL &&
 		    mq_read_around(queue, po, 0) < 0)
-			rc = X_UNAVAILABLE;
+			rc = mq_fail_memory();
 		else if (want.patterns == NULL)
 			mq_put_around(queue, 1);
 	}
@@ -470,7 +468,7 @@ ask_and_show(struct mq_ask *a)
 
 	while (mq_ask_next(a)) {
 		if (mq_init(&queue) < 0)
-			return X_UNAVAILABLE;
+			return mq_fail_memory();
 		queue.only_dests = want.dests;
 		queue.both = want.order.verb == MQ_SHOW;
 		queue.with_dests = want.listing == WATCH;
@@ -666,7 +664,8 @@ main(int argc, char **argv)
 	static struct mq_ask ask;
 	int c, rc, bad = 0;
 
-	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
+	if (pledge("stdio rpath wpath cpath dpath fattr inet dns tty",
+	    NULL) < 0)
 		return X_OSERR;
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return show_help();

@@ -222,7 +222,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 /* Prints what follows a number, such as " (1 double bounce), the oldest 2d
  * old". */
 static void
-put_oldest(int n, int age, int bounces)
+put_details(int n, int age, int bounces)
 {
 	if (bounces > 0)
 		mq_print(" (%s)", mq_plural(bounces, "double bounce"));
@@ -239,7 +239,7 @@ mq_put_aside(const struct mq_queue *q, const char *head)
 	if (q->aside <= 0 || q->filtered)
 		return;
 	mq_print("%s%d set aside", head, q->aside);
-	put_oldest(q->aside, q->aside_age, q->bounces);
+	put_details(q->aside, q->aside_age, q->bounces);
 }
 
 static void
@@ -262,7 +262,7 @@ put_waiting(const char *dir, int n, int age, const char *end)
 {
 	mq_print("%s %s in %s", mq_plural(n, "message"),
 	    n == 1 ? "waits" : "wait", dir);
-	put_oldest(n, age, 0);
+	put_details(n, age, 0);
 	puts(end);
 }
 
@@ -294,7 +294,7 @@ mq_put_around(const struct mq_queue *q, int postman)
 	if (postman && q->aside > 0) {
 		mq_print(q->aside == 1 ? "%d message was set aside in postman" :
 		    "%d messages were set aside in postman", q->aside);
-		put_oldest(q->aside, q->aside_age, q->bounces);
+		put_details(q->aside, q->aside_age, q->bounces);
 		putchar('\n');
 	}
 	for (note = q->notes; note != NULL; note = note->next)

@@ -20,8 +20,8 @@
  * owner.  Commands go the same way.
  *
  * Each wait has a limit: 10 seconds for a connection and a first byte, 60
- * seconds for silence after that.  All waits are in select, for at most a
- * second, so that a signal is noticed.
+ * seconds for silence after that.  While our pipe exists, a wait is a select of
+ * at most a second, so that a signal is noticed.
  *
  * This module does not look into answers.
  */

@@ -238,7 +238,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 		known = mq_make_id(m->name, view->postoffice, id,
 		    sizeof(id)) == 0 ? id : NULL;
 		if (view->verbose)
-			mq_read_rcpts(&r, q, m, view);
+			mq_read_rcpts(&r, q, m, view, NULL);
 		for (i = m->first, n = 0; i != 0; i = q->jobs[i - 1].next_job)
 			if (!mq_is_hidden(&q->jobs[i - 1])) {
 				put_object(m, known, &q->jobs[i - 1],

@@ -11,7 +11,7 @@
 #define BLOCK	64	/* bytes that are added at a time */
 #define MASK	0xffffffffUL	/* a word has 32 bits, an unsigned long more */
 
-/* The fractions of sines. */
+/* For step i, from 0: the integer part of 2^32 * |sin(i + 1)|. */
 static const unsigned long sines[64] = {
 	0xd76aa478UL, 0xe8c7b756UL, 0x242070dbUL, 0xc1bdceeeUL,
 	0xf57c0fafUL, 0x4787c62aUL, 0xa8304613UL, 0xfd469501UL,

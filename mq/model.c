@@ -405,7 +405,6 @@ mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 			continue;
 		sum->msgs++;
 		sum->skipped += m->skipped != NULL;
-		sum->bytes += m->size > 0 ? m->size : 0;
 		if (m->age > sum->oldest)
 			sum->oldest = m->age;
 	}

@@ -210,7 +210,6 @@ struct mq_sum {
 	unsigned long msgs, jobs, dests, held, running, waiting, skipped;
 	double	rcpts;
 	int	oldest;		/* seconds; MQ_UNKNOWN */
-	double	bytes;		/* of messages with a known size */
 };
 
 int	mq_init(struct mq_queue *);	/* 0 or -1 */
@@ -289,8 +288,8 @@ struct mq_ask {
  * if none is left, with the reason of each in a->why. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_close(struct mq_ask *);
-/* Asks the same place again by TCP, for protocol 2.  Returns what mq_ask_next
- * returns. */
+/* Connects again to the address that answered by TCP, for protocol 2, or to the
+ * next one that does.  Returns what mq_ask_next returns. */
 int	mq_ask_again(struct mq_ask *);
 /* Adds a reason to a->why. */
 void	mq_ask_add_why(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
@@ -346,6 +345,8 @@ const char *mq_reason(const char *);
  * prints a line "mailq: ..." on the standard error. */
 void	mq_print(const char *, ...) LIKE_PRINTF(1, 2);
 void	mq_complain(const char *, ...) LIKE_PRINTF(1, 2);
+/* Complains that there is not enough memory.  Returns X_UNAVAILABLE. */
+int	mq_fail_memory(void);
 #define MQ_SCREEN_MAX	1000	/* columns and lines at most */
 /* Texts such as "5m", "3 files", "next 14:05 (in 5m)"; each is valid until the
  * fourth call after it. */
@@ -458,11 +459,13 @@ struct mq_rcpt {
 	char	*user;
 };
 
-/* mq_rcpts: the recipients of a message, sorted by destination. */
+/* mq_rcpts: the pending recipients of a message, or those that pass filters,
+ * sorted by destination. */
 struct mq_rcpts {
 	struct mq_rcpt *v;
 	unsigned n, room;
-	int	more;		/* the message has more recipients than v */
+	unsigned more;		/* recipients that v has no room for */
+	unsigned pending;	/* all pending recipients of the message */
 	const char *msgid;	/* Message-ID, valid until the next reading */
 	const char *why;	/* why v is empty; NULL: no error */
 	int	gone;		/* the control file does not exist */
@@ -471,8 +474,11 @@ struct mq_rcpts {
 /* Opens the control file for diag_next and so on: 0, or -1 with errno. */
 struct diags;	/* of lib/origin.h */
 int	mq_open_diags(struct diags *, const char *po, const char *name);
+struct mq_pick;
+/* Reads the recipients that pass the filters; no filters (NULL): all. */
 void	mq_read_rcpts(struct mq_rcpts *, struct mq_queue *,
-	    const struct mq_msg *, const struct mq_view *);
+	    const struct mq_msg *, const struct mq_view *,
+	    const struct mq_pick *);
 /* Returns the first recipient of this job, and sets *n to their number; with 0
  * the pointer is not to be used. */
 struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_job *,
@@ -518,6 +524,9 @@ int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 
 /* mq_pick: filters of messages and their result. */
 struct mq_pick {
+	/* Returns 1 if the filters on recipients let this one pass. */
+	int	(*passes)(const struct mq_pick *, const struct mq_dest *,
+		    const char *user);
 	unsigned long given;	/* bits: filters that were given */
 	char	**from, **to, **dest;	/* patterns, or NULL */
 	const char *msgid;	/* a Message-ID, or NULL */

@@ -11,8 +11,7 @@
  *
  * delete and bounce are careful: a message that also goes to recipients that do
  * not pass is left alone and counted.  For them, as for the filter to=, the
- * control file is read: a dump does not name recipients, and has only those
- * that are in core.
+ * control file is read, as a dump has no names of recipients.
  *
  * A control file that cannot be read ends the command, since a guess could
  * delete the wrong mail.  One that is gone was delivered meanwhile.
@@ -103,13 +102,6 @@ parse_filter(struct mq_pick *p, int filter, const char *s)
 	    "it is no time such as 90, 5m or 2d" : NULL;
 }
 
-void
-mq_pick_init(struct mq_pick *p)
-{
-	memset(p, 0, sizeof(*p));
-	p->older = p->younger = -1;
-}
-
 enum mq_word_kind
 mq_pick_parse(struct mq_pick *p, const char *word)
 {
@@ -164,6 +156,22 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 }
 
 static int
+rcpt_passes(const struct mq_pick *p, const struct mq_dest *d,
+    const char *user)
+{
+	return (p->to == NULL || mq_has_match(p->to, user, "")) &&
+	    (p->dest == NULL || dest_passes(p, d));
+}
+
+void
+mq_pick_init(struct mq_pick *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->older = p->younger = -1;
+	p->passes = rcpt_passes;
+}
+
+static int
 job_passes(const struct mq_pick *p, const struct mq_msg *m,
     const struct mq_job *j)
 {
@@ -212,13 +220,6 @@ enum match {
 	MATCH
 };
 
-/* who: the recipients of a message, and how many pass. */
-struct who {
-	struct mq_rcpts r;
-	unsigned hits;		/* recipients that pass */
-	unsigned jobs;		/* recipients that pass, of jobs that pass */
-};
-
 /* Returns 1 for equal Message-IDs, with "<" and ">" or without. */
 static int
 is_same_msgid(const char *a, const char *b)
@@ -231,34 +232,24 @@ is_same_msgid(const char *a, const char *b)
 	return n == strcspn(b, ">") && strncmp(a, b, n) == 0;
 }
 
-static int
-rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
+/* Returns the number of recipients that pass, of jobs that pass.  With the
+ * filter to=, hides jobs without such a recipient.  O(jobs * log). */
+static unsigned
+count_in_jobs(const struct mq_pick *p, struct mq_queue *q,
+    const struct mq_msg *m, const struct mq_rcpts *r)
 {
-	return (p->to == NULL || mq_has_match(p->to, v->user, "")) &&
-	    (p->dest == NULL || dest_passes(p, v->dest));
-}
-
-/* Hides the jobs without a recipient that passes, and counts the recipients
- * that pass.  O(recipients * log). */
-static void
-hide_unmatched_jobs(const struct mq_pick *p, struct mq_queue *q,
-    const struct mq_msg *m, struct who *w)
-{
-	const struct mq_rcpt *v;
 	struct mq_job *j;
-	unsigned i, n, hits;
+	unsigned i, n, sum = 0;
 
 	for (i = m->first; i != 0; i = j->next_job) {
 		j = &q->jobs[i - 1];
 		if (j->hidden)
 			continue;
-		v = mq_rcpts_find(&w->r, j, &n);
-		for (hits = 0; n > 0; n--, v++)
-			hits += (unsigned)rcpt_passes(p, v);
-		if (hits == 0 && p->to != NULL)
-			j->hidden = 1;
-		w->jobs += hits;
+		mq_rcpts_find(r, j, &n);
+		j->hidden = n == 0 && p->to != NULL;
+		sum += n;
 	}
+	return sum;
 }
 
 /* Applies the filters on recipients to those in the control file. */
@@ -266,35 +257,31 @@ static enum match
 match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
-	struct who w;
-	unsigned i, n;
-	int more;
+	struct mq_rcpts r;
+	unsigned n, others;
+	int fits;
 
-	memset(&w, 0, sizeof(w));
-	mq_read_rcpts(&w.r, q, m, view);
-	if (w.r.why != NULL && !w.r.gone) {
+	mq_read_rcpts(&r, q, m, view, p);
+	if (r.why != NULL && !r.gone) {
 		mq_complain("the recipients of %s cannot be seen: %s", m->name,
-		    w.r.why);
-		mq_rcpts_free(&w.r);
+		    r.why);
+		mq_rcpts_free(&r);
 		return UNREADABLE;
 	}
-	if (w.r.gone || (p->msgid != NULL &&
-	    !is_same_msgid(w.r.msgid, p->msgid))) {
-		mq_rcpts_free(&w.r);
-		return NO_MATCH;
-	}
-	for (i = 0; i < w.r.n; i++)
-		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
-	hide_unmatched_jobs(p, q, m, &w);
+	fits = !r.gone && (p->msgid == NULL ||
+	    is_same_msgid(r.msgid, p->msgid));
 	/* a state belongs to a job: recipients of other jobs do not count */
-	n = p->states != 0 && m->first != 0 ? w.jobs : w.hits;
-	more = w.r.more || n < w.r.n;	/* recipients that do not pass */
-	mq_rcpts_free(&w.r);
-	if (n > 0 && more && p->careful) {
-		p->parts++;
+	n = count_in_jobs(p, q, m, &r);
+	if (p->states == 0 || m->first == 0)
+		n = r.n + r.more;
+	others = r.pending - n;
+	mq_rcpts_free(&r);
+	if (!fits || (n == 0 && !m->over))
 		return NO_MATCH;
-	}
-	return n > 0 || m->over ? MATCH : NO_MATCH;
+	if (n == 0 || others == 0 || !p->careful)
+		return MATCH;
+	p->parts++;
+	return NO_MATCH;
 }
 
 /* ---- the whole --------------------------------------------------------- */

@@ -301,14 +301,14 @@ cut_expiry(struct mq_job *j, char *s)
 	}
 }
 
+/* The words for MQ_LIMIT. */
 static const struct {
 	const char *words;
-	enum mq_state state;
-	const char *what;
-} waits[] = {
-	{ "waiting for slot", MQ_LIMIT, "" },
-	{ "waiting for channel slot", MQ_LIMIT, "maxchannel" },
-	{ "waiting for thread slot", MQ_LIMIT, "maxthr" }
+	const char *what;	/* the limit, or "" */
+} limits[] = {
+	{ "waiting for slot", "" },
+	{ "waiting for channel slot", "maxchannel" },
+	{ "waiting for thread slot", "maxthr" }
 };
 
 /* Parses the words for a state; unknown words are kept as they are. */
@@ -331,10 +331,10 @@ parse_state(struct reader *r, struct mq_job *j, char *s)
 		j->state = MQ_RUN;
 		return 0;
 	}
-	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++)
-		if (strcmp(s, waits[i].words) == 0) {
-			j->state = (unsigned char)waits[i].state;
-			j->what = waits[i].what;
+	for (i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		if (strcmp(s, limits[i].words) == 0) {
+			j->state = MQ_LIMIT;
+			j->what = limits[i].what;
 			return 0;
 		}
 	j->what = mq_intern(r->q, s);

@@ -210,7 +210,7 @@ split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
 		if (mq_is_hidden(j) || strcmp(j->dest->host, "-") != 0)
 			continue;
-		mq_read_rcpts(&r, q, &q->msgs[j->msg], view);
+		mq_read_rcpts(&r, q, &q->msgs[j->msg], view, NULL);
 		v = mq_rcpts_find(&r, j, &n);
 		if (n == 1 && text_fmt(host, sizeof(host), "- %s", v->user) ==
 		    0 && (d = mq_dest_get(q, j->dest->channel, host)) != NULL) {

@@ -279,7 +279,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 			if (mq_make_id(m->name, view->postoffice, id,
 			    sizeof(id)) == 0)
 				printf("\tid %s\n", id);
-			mq_read_rcpts(&r, q, m, view);
+			mq_read_rcpts(&r, q, m, view, NULL);
 		}
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
 			if (mq_is_hidden(&q->jobs[i - 1]))

@@ -20,7 +20,7 @@
 #include "mq.h"
 #include "../lib/origin.h"
 
-#define RCPTS_MOST	100000U		/* of one message, with -v */
+#define RCPTS_MOST	100000U		/* of one message, that are kept */
 
 /* ---- one message ------------------------------------------------------ */
 
@@ -88,8 +88,8 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
-		/* the sender stands before the first recipient, commands, which
-		 * count for a skipped message only, behind it */
+		/* The sender stands before the first recipient.  Commands stand
+		 * behind it; they are read for a skipped message only. */
 		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
@@ -291,7 +291,7 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const struct ctl *c,
 
 void
 mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
-    const struct mq_view *view)
+    const struct mq_view *view, const struct mq_pick *p)
 {
 	static struct ctl c;
 	struct mq_dest *d;
@@ -311,12 +311,13 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	while ((letter = ctl_check_line(&c)) > 0) {
 		if (letter != 'r' || !is_pending(&c))
 			continue;
+		r->pending++;
 		d = mq_dest_get(q, c.channel, c.host);
+		if (p != NULL && d != NULL && !p->passes(p, d, c.user))
+			continue;
 		if (d == NULL || r->n == RCPTS_MOST ||
-		    add_user(r, d, &c, mq_why_find(q, m, c.l.off)) < 0) {
-			r->more = 1;
-			break;
-		}
+		    add_user(r, d, &c, mq_why_find(q, m, c.l.off)) < 0)
+			r->more++;
 	}
 	ctl_close(&c);
 	r->msgid = c.msgid;

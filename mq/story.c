@@ -277,8 +277,9 @@ put_log_line(const char *s)
 	putchar('\n');
 }
 
-/* Counts the messages of the log whose spool id begins with wanted, and copies
- * the id and name of the last one. */
+/* Finds messages of the log whose spool id begins with wanted, and copies the
+ * id and name of the last one.  Returns 0 for none, 1 for one message, and a
+ * larger number for several. */
 static unsigned
 find_id(const char *path, const char *wanted, char id[80],
     char name[MQ_NAME_MAX])
@@ -417,8 +418,8 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	else if (mq_is_id(name) && (many = find_id(logfile, name, id, old)) > 0)
 		base = name_base(old);
 	if (many > 1) {
-		mq_complain("%u messages in %s have names that begin with %s",
-		    many, logfile, name);
+		mq_complain("several messages in %s have names that begin with "
+		    "%s", logfile, name);
 		return X_UNAVAILABLE;
 	}
 	if (m != NULL)

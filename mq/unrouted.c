@@ -160,10 +160,8 @@ mq_release_words(struct mq_order *o, const char *po)
 	int bad, rc = 0;
 	char **patterns;
 
-	if (mq_init(&q) < 0 || mq_read_unrouted(&q, po) < 0) {
-		mq_complain("there is no memory");
-		return X_UNAVAILABLE;
-	}
+	if (mq_init(&q) < 0 || mq_read_unrouted(&q, po) < 0)
+		return mq_fail_memory();
 	for (i = 0; i < o->n; i++) {
 		if (mq_frozen_name(o->what[i]) != NULL) {
 			bad = release_frozen(po, mq_frozen_name(o->what[i]),

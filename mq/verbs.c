@@ -139,10 +139,8 @@ static int
 add_word(struct mq_order *o, char *what)
 {
 	if (what == NULL || mq_grow_array(NULL, (void **)&o->what, o->n,
-	    &o->room, sizeof(*o->what)) < 0) {
-		mq_complain("there is no memory");
-		return X_UNAVAILABLE;
-	}
+	    &o->room, sizeof(*o->what)) < 0)
+		return mq_fail_memory();
 	o->what[o->n++] = what;
 	return 0;
 }
@@ -241,10 +239,8 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 		if (mq_find_file(o->what[i], po, logfile, name) < 0)
 			return X_UNAVAILABLE;
 		o->what[i] = mem_dup(name_base(name));
-		if (o->what[i] == NULL) {
-			mq_complain("there is no memory");
-			return X_UNAVAILABLE;
-		}
+		if (o->what[i] == NULL)
+			return mq_fail_memory();
 	}
 	return 0;
 }
@@ -431,14 +427,14 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 static void
 complain_parts(const struct mq_order *o)
 {
-	const char *them = o->pick.parts == 1 ? "it" : "them";
-
-	if (o->pick.parts > 0)
-		mq_complain("%lu message%s left alone: %s also to recipients "
-		    "that do not match; name %s to %s %s", o->pick.parts,
-		    o->pick.parts == 1 ? " is" : "s are",
-		    o->pick.parts == 1 ? "it goes" : "they go", them,
-		    verb_name[o->verb], them);
+	if (o->pick.parts == 1)
+		mq_complain("1 message is left alone: it goes also to "
+		    "recipients that do not match; name it to %s it",
+		    verb_name[o->verb]);
+	else if (o->pick.parts > 1)
+		mq_complain("%lu messages are left alone: they go also to "
+		    "recipients that do not match; name them to %s them",
+		    o->pick.parts, verb_name[o->verb]);
 }
 
 int

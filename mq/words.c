@@ -83,6 +83,13 @@ mq_complain(const char *f, ...)
 	putc('\n', stderr);
 }
 
+int
+mq_fail_memory(void)
+{
+	mq_complain("there is not enough memory");
+	return X_UNAVAILABLE;
+}
+
 /* Carriage returns that follow each other are one blank, or nothing at the end
  * of the reason. */
 int

@@ -394,7 +394,7 @@ is '-D works with a scheduler that hides its messages' "$rc $(out)" \
 ask "$tmp/zmailer" -D
 is "-D of ZMailer's dump is an error" "$rc $(out)" '69 '
 like "-D of ZMailer's dump: the error says why" \
-    "$(cat "$tmp/err")" 'does not tell of destinations'
+    "$(cat "$tmp/err")" 'does not list destinations'
 mailq -D -q "$tmp/none"
 is '-D without a scheduler is an error' "$rc $(out)" '69 '
 bad_dest() {	# what sed-script

@@ -283,6 +283,20 @@ is 'without a scheduler to= finds messages' \
     "$(found to=joe@far.example)" '0 301 302'
 mailq state=retry
 is 'without a scheduler state= is an error' "$rc" 69
+awk 'BEGIN {
+	print "i 401-1\no 0\nl x\ne big@a.example\ns smtp here big@a.example 0"
+	for (i = 0; i <= 100000; i++)
+		print "r           later x.example u" i "@x.example 65534"
+	print "m\nMessage-ID: <big@a.example>\n"
+}' >"$po/transport/401-1"
+echo body >"$po/queue/401-1"
+is 'msgid= finds a message of many recipients' \
+    "$(found 'msgid=<big@a.example>')" '0 401'
+is 'to= finds the last of many recipients' \
+    "$(found to=u100000@x.example)" '0 401'
+is 'to= does not find a message of many others' \
+    "$(found to=u100001@x.example)" '0'
+rm "$po/transport/401-1" "$po/queue/401-1"
 mailq delete from=anna@a.example
 like 'without a scheduler a command with a filter is an error' "$rc $(err)" \
     '^69 mailq: no scheduler answers'

@@ -80,6 +80,10 @@ is 'mailq starts nothing, signals nobody and has no socket but for TCP' \
     "$(made 'kill|fork|vfork|clone|execve|bind|listen|accept|chown|socket' |
     grep -v 'socket(AF_INET')" ''
 
+like 'mailq promises tty, as it asks a terminal for its size' \
+    "$(cat "$top"/mq/*.c | grep -c TIOCGWINSZ) $(grep "pledge(" "$top/mailq.c")" \
+    '^[1-9].* tty"'
+
 if without NO_TCP; then
 	skip 'smtp delivers a job' 'built with NO_TCP'
 	finish

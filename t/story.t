@@ -82,6 +82,13 @@ is 'a message is found by its spool id' \
 show S10101zzz
 like 'a spool id that no message has is an error' "$rc $(err)" \
     '^69 mailq: S10101zzz is not in the queue, and '
+printf '20261122131433 info %s x=\n' \
+    'load msg=901-1 id=S901AbmKVCyz' 'load msg=901-2 id=S901AbmKVCaa' \
+    'complete msg=901-1 id=S901AbmKVCyz' 'complete msg=901-2 id=S901AbmKVCaa' \
+    >"$tmp/two.log"
+said=$("$M" -L "$tmp/two.log" show S901 2>&1)
+is 'messages of the log are not counted by their lines' "$? $said" \
+    "69 mailq: several messages in $tmp/two.log have names that begin with S901"
 show 101
 is 'the beginning of two names is refused' "$rc $(err)" \
     '69 mailq: 2 messages have names that begin with 101'
