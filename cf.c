@@ -23,9 +23,9 @@
  * Keywords and PARAMs are rows of two tables: name, type, place of the value,
  * limits and default.  A new configuration is built beside the old one.  Each
  * error of the file is given to the caller as "file:line: keyword: reason", and
- * after any such error the new configuration is freed.  A notice says that a
- * value is taken in another meaning; it is given to the caller, too.  Other
- * remarks are warnings in the log.
+ * after any such error the new configuration is freed.  The caller also gets
+ * notices of values that are taken in another meaning, and of words that have
+ * none here.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -238,7 +238,7 @@ member_at(void *values, const struct keyword *k)
  */
 static struct {
 	const char *file;
-	void	(*say)(int is_error, const char *line);
+	void	(*say)(enum finding, const char *line);
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
@@ -257,52 +257,25 @@ static struct {
 	size_t	clauses;	/* clauses so far */
 } rd;
 
-/* Gives the caller the reason, with the place and the current word before it.
- * Words from the file are cut at 80 bytes, each of which may become four, so
- * that the reason always fits. */
-static void
-say_line(int is_error, const char *format, va_list ap)
+/* Gives the caller the reason, with the place and the current word before it,
+ * and counts an error.  Words from the file are cut at 80 bytes, each of which
+ * may become four, so that the reason always fits. */
+static LIKE_PRINTF(2, 3) void
+report(enum finding what, const char *format, ...)
 {
 	char text[PATH_MAX_ + 1024];
 	struct text t;
+	va_list ap;
 
+	rd.errors += what == CF_ERROR;
 	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
 	t.clean = 1;
 	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
+	va_start(ap, format);
 	text_vadd(&t, format, ap);
-	rd.say(is_error, text);
-}
-
-/* Reports an error of the current word. */
-static LIKE_PRINTF(1, 2) void
-report_error(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	say_line(1, format, ap);
 	va_end(ap);
-	rd.errors++;
-}
-
-/* Reports a value or keyword that is taken in another meaning; that is no
- * error. */
-static LIKE_PRINTF(1, 2) void
-report_notice(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	say_line(0, format, ap);
-	va_end(ap);
-}
-
-/* Logs a warning on the current word; a warning is no error. */
-static void
-log_warning(const char *why)
-{
-	log_warn("config %s:%d: %s: %s", rd.file, rd.word_line, rd.word, why);
+	rd.say(what, text);
 }
 
 /* Goes to the next line, whose end becomes a NUL.  Returns 1, or 0 if there is
@@ -392,7 +365,7 @@ read_value(void)
 	int c = skip_blanks();
 
 	if (c == '\0') {
-		report_error("there is no value behind the =");
+		report(CF_ERROR, "there is no value behind the =");
 		return NULL;
 	}
 	if (c != '"') {
@@ -404,10 +377,10 @@ read_value(void)
 	}
 	value = read_quoted();
 	if (value == NULL) {
-		report_error("the closing \" is missing");
+		report(CF_ERROR, "the closing \" is missing");
 	} else if (*rd.p != '\0' && !isspace((unsigned char)*rd.p)) {
 		rd.word_line = rd.line;
-		report_error("a blank is missing behind the closing \"");
+		report(CF_ERROR, "a blank is missing behind the closing \"");
 		end_word(0);
 		value = NULL;
 	}
@@ -451,7 +424,7 @@ convert_number(const struct keyword *k, const char *s)
 		strcpy(as, strcmp(k->name, "maxthr") == 0 ? "1" : "0");
 	else
 		return s;
-	report_notice("%s is taken for %s, as in ZMailer", s, as);
+	report(CF_NOTICE, "%s is taken for %s, as in ZMailer", s, as);
 	return as;
 }
 
@@ -493,7 +466,8 @@ set_list(const struct keyword *k, void *to, const char *s)
 	if (times && strcmp(s, "none") == 0)
 		s = "";
 	else if (s[strspn(s, BLANKS)] == '\0')
-		report_error("the list is empty%s", times ? "; say none" : "");
+		report(CF_ERROR, "the list is empty%s",
+		    times ? "; say none" : "");
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
 		bad = text_fmt(word, sizeof(word), "%.*s",
 		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
@@ -506,9 +480,9 @@ set_list(const struct keyword *k, void *to, const char *s)
 		s += strcspn(s, BLANKS);
 	}
 	if (bad != NULL)
-		report_error("%.80s %s", word, bad);
+		report(CF_ERROR, "%.80s %s", word, bad);
 	else if (*s != '\0')
-		report_error("has more than %d values", most);
+		report(CF_ERROR, "has more than %d values", most);
 	else
 		*(struct numbers *)to = list;
 	return NULL;
@@ -548,15 +522,15 @@ set_id(const struct keyword *k, void *to, const char *s)
 		*(long *)to = gr->gr_gid;
 	else if (is_transient(errno)) {
 		rd.temporary++;
-		report_error("the %s %.80s cannot be looked up: %s", k->name, s,
-		    strerror(errno));
+		report(CF_ERROR, "the %s %.80s cannot be looked up: %s",
+		    k->name, s, strerror(errno));
 	}
 #endif
 	/* systems without the default names use their usual numbers */
 	else if (strcmp(s, k->type == T_USER ? "root" : "daemon") == 0)
 		*(long *)to = k->type == T_USER ? 0 : 1;
 	else
-		report_error("there is no %s %.80s", k->name, s);
+		report(CF_ERROR, "there is no %s %.80s", k->name, s);
 	return NULL;
 }
 
@@ -665,8 +639,8 @@ set_port(const struct keyword *k, void *member, const char *s)
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
-		report_notice("the scheduler makes no such socket; mailq uses "
-		    "its pipe");
+		report(CF_NOTICE, "the scheduler makes no such socket; mailq "
+		    "uses its pipe");
 		return NULL;
 	}
 	if (!is_tcp && !isdigit((unsigned char)*s))
@@ -681,7 +655,8 @@ set_port(const struct keyword *k, void *member, const char *s)
 			    "is needed";
 		s = colon + 1;
 	} else if (isalpha((unsigned char)*s)) {
-		report_notice("the name of a service is taken for port 174");
+		report(CF_NOTICE, "the name of a service is taken for port "
+		    "174");
 		s = "174";
 	}
 	if (num_upto(s, 65535UL, &n, &end) < 0 || n == 0 ||
@@ -731,7 +706,7 @@ set_command(const struct keyword *k, void *to, const char *s)
 
 	(void)k;
 	if (bad != NULL)
-		report_error("%s", bad);
+		report(CF_ERROR, "%s", bad);
 	else
 		*(const char **)to = s;
 	return NULL;
@@ -757,7 +732,7 @@ set_value(const struct keyword *k, void *values, const char *s)
 	const char *bad = store_value(k, values, s);
 
 	if (bad != NULL)
-		report_error("%.80s %s", s, bad);
+		report(CF_ERROR, "%.80s %s", s, bad);
 }
 
 /* Sets a keyword, with its value as written. */
@@ -780,26 +755,24 @@ report_unknown(int has_value)
 
 	if (advice != NULL) {
 		/* a file of version 0.1 may have bounce=none */
-		if (strcmp(rd.word, "bounce") == 0)
-			report_notice("is no longer a keyword: %s", advice);
-		else
-			report_error("is no longer a keyword: %s", advice);
+		report(strcmp(rd.word, "bounce") == 0 ? CF_NOTICE : CF_ERROR,
+		    "is no longer a keyword: %s", advice);
 		return;
 	}
 	if (!has_value && rd.bare != NULL) {
 		if (!rd.bare_told)
-			report_error("is no keyword; if it is a part of the "
-			    "value of %s, write %s=\"...\"", rd.bare,
+			report(CF_ERROR, "is no keyword; if it is a part of "
+			    "the value of %s, write %s=\"...\"", rd.bare,
 			    rd.bare);
 		rd.bare_told = 1;
 		return;
 	}
 	if (*rd.word == '\0')
-		report_error("there is no keyword before the =");
+		report(CF_ERROR, "there is no keyword before the =");
 	else if (find_value(foreign, rd.word) != NULL)
-		log_warning("has no meaning here and is ignored");
+		report(CF_IGNORED, "has no meaning here and is ignored");
 	else
-		report_error("is no keyword; see scheduler.cf(5)");
+		report(CF_ERROR, "is no keyword; see scheduler.cf(5)");
 }
 
 /* Reads keyword, or keyword = value, at rd.p.  Even after a wrong keyword the
@@ -825,11 +798,11 @@ read_keyword(void)
 	else if (k->type == T_FLAG)
 		fixed = "1";
 	if (rd.at == NULL)
-		report_error("stands before any pattern");
+		report(CF_ERROR, "stands before any pattern");
 	else if (fixed != NULL && has_value)
-		report_error("takes no value");
+		report(CF_ERROR, "takes no value");
 	else if (fixed == NULL && (!has_value || *value == '\0'))
-		report_error("a value is missing: %s=...", word);
+		report(CF_ERROR, "a value is missing: %s=...", word);
 	else
 		set_keyword(k, &rd.at->v, fixed != NULL ? fixed : value);
 }
@@ -847,7 +820,7 @@ begin_clause(const char *name)
 
 	rd.at = c;
 	if (c == NULL) {
-		report_error("no memory");
+		report(CF_ERROR, "no memory");
 		return;
 	}
 	c->text = word;
@@ -859,11 +832,11 @@ begin_clause(const char *name)
 	    "and must not stand in the first column" :
 	    pat_expand(word, &c->patterns);
 	if (why != NULL)
-		report_error("%s", why);
+		report(CF_ERROR, "%s", why);
 	else if (keyword)	/* a channel of that name is rare */
-		report_notice("is a keyword in the first column, taken for the "
-		    "pattern %s/*; put a blank before the keyword, or write "
-		    "%s/*", word, word);
+		report(CF_NOTICE, "is a keyword in the first column, taken for "
+		    "the pattern %s/*; put a blank before the keyword, or "
+		    "write %s/*", word, word);
 }
 
 /* Sets a PARAM, whose word is the current one. */
@@ -876,18 +849,18 @@ set_param(const char *name, const char *value)
 	struct text t;
 
 	if (value == NULL || *value == '\0') {
-		report_error("a value is missing");
+		report(CF_ERROR, "a value is missing");
 	} else if (k != NULL) {
 		set_value(k, rd.config, value);
 	} else if ((advice = find_value(foreign, name)) != NULL) {
-		log_warning(*advice != '\0' ? advice :
+		report(CF_IGNORED, "%s", *advice != '\0' ? advice :
 		    "has no meaning here and is ignored");
 	} else {
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)
 			text_add(&t, " PARAM%s", k->name);
-		report_error("is not known; those with a meaning here are%s",
-		    list);
+		report(CF_ERROR, "is not known; those with a meaning here "
+		    "are%s", list);
 	}
 }
 
@@ -926,7 +899,7 @@ read_first_token(void)
 		return;
 	set_param(word + 5, value);
 	if (skip_blanks() != '\0') {
-		report_error("takes one value, with nothing behind it");
+		report(CF_ERROR, "takes one value, with nothing behind it");
 		rd.p += strlen(rd.p);
 	}
 }
@@ -946,7 +919,7 @@ fill_empty_clauses(void)
 	for (; empty != NULL; empty = empty->next) {
 		rd.word = empty->text;
 		rd.word_line = empty->line;
-		report_error("is empty, and no clause with keywords comes "
+		report(CF_ERROR, "is empty, and no clause with keywords comes "
 		    "after it");
 	}
 }
@@ -965,16 +938,16 @@ read_file(void)
 		n = fread(s, 1, FILE_MOST + 1, f);
 	why = strerror(errno);
 	if (f == NULL && access(other, R_OK) == 0)
-		report_error("cannot be read: %s; -f %s reads ZMailer's file",
-		    why, other);
+		report(CF_ERROR, "cannot be read: %s; -f %s reads ZMailer's "
+		    "file", why, other);
 	else if (f == NULL || ferror(f))
-		report_error("cannot be read: %s", why);
+		report(CF_ERROR, "cannot be read: %s", why);
 	else if (n > FILE_MOST)
-		report_error("is larger than %ld bytes", FILE_MOST);
+		report(CF_ERROR, "is larger than %ld bytes", FILE_MOST);
 	else if (n > 0 && memchr(s, '\0', n) != NULL)
-		report_error("has a NUL byte: it is no text file");
+		report(CF_ERROR, "has a NUL byte: it is no text file");
 	else if (s == NULL || (all = realloc(s, n + 1)) == NULL)
-		report_error("no memory");
+		report(CF_ERROR, "no memory");
 	if (f != NULL)
 		fclose(f);
 	if (all == NULL)
@@ -1025,7 +998,7 @@ make_dsn_command(struct config *c)
 }
 
 struct config *
-cf_read_file(const char *file, void (*say)(int, const char *))
+cf_read_file(const char *file, void (*say)(enum finding, const char *))
 {
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;
@@ -1037,7 +1010,7 @@ cf_read_file(const char *file, void (*say)(int, const char *))
 	rd.word = "-";
 	rd.config = config;
 	if (config == NULL) {
-		report_error("no memory");
+		report(CF_ERROR, "no memory");
 		return NULL;
 	}
 	config->mailname = mem_dup(mailname(opt.mailshare));
@@ -1056,10 +1029,10 @@ cf_read_file(const char *file, void (*say)(int, const char *))
 	config->dsn = make_dsn_command(config);
 	rd.word = "PARAMdsn";
 	if (config->dsn != NULL && (bad = split_command(config->dsn)) != NULL)
-		report_error("%s", bad);
+		report(CF_ERROR, "%s", bad);
 	if (config->matched == NULL || config->dsn == NULL ||
 	    config->mailname == NULL)
-		report_error("no memory");
+		report(CF_ERROR, "no memory");
 	if (rd.errors == 0)
 		return config;
 	cf_free(config);

@@ -33,11 +33,12 @@
 
 static const char *config_file;
 
+/* Words of ZMailer without a meaning here are for the log alone. */
 static void
-print_line(int is_error, const char *line)
+print_line(enum finding what, const char *line)
 {
-	(void)is_error;
-	fprintf(stderr, "%s\n", line);
+	if (what != CF_IGNORED)
+		fprintf(stderr, "%s\n", line);
 }
 
 /* ---- commands -------------------------------------------------------- */
@@ -540,7 +541,7 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* only the log has words without effect */
+	log_level = L_ERR;	/* warnings on the spool are for the log */
 	c = cf_read_file(config_file, print_line);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;

@@ -88,13 +88,15 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file, and the PARAMs in the file of -Z.  Passes each error of the
- * file, and each notice of a value that is taken in another meaning, to say, as
- * a line "file:line: keyword: reason" without a newline.  Errors of -Z, which
- * prevent nothing, and other warnings go to the log.  Returns NULL if there was
- * an error, with errno EAGAIN if all errors may be temporary. */
+/* finding: what the reader of the file reports.  CF_NOTICE: a value or keyword
+ * is taken in another meaning; CF_IGNORED: a word of ZMailer has none here. */
+enum finding { CF_ERROR, CF_NOTICE, CF_IGNORED };
+/* Reads the file, and the PARAMs in the file of -Z.  Passes each finding in the
+ * file to say, as a line "file:line: keyword: reason" without a newline.
+ * Errors of -Z prevent nothing and go to the log.  Returns NULL if there was an
+ * error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file,
-	    void (*say)(int is_error, const char *line));
+	    void (*say)(enum finding, const char *line));
 void	cf_free(struct config *);
 /* Returns the conf of the address, which belongs to the config.  Values of
  * later clauses override those of earlier ones, up to the first clause with a

@@ -82,12 +82,12 @@ print_error(const char *line)
 	putc('\n', stderr);
 }
 
-/* Prints an error of the configuration on standard error.  A notice is logged,
- * too: until the log is open, the log prints its lines there. */
+/* Prints an error of the configuration on standard error.  Other findings are
+ * logged: until the log is open, the log prints its lines there, too. */
 static void
-print_config_line(int is_error, const char *line)
+print_config_line(enum finding what, const char *line)
 {
-	if (is_error)
+	if (what == CF_ERROR)
 		print_error(line);
 	else
 		log_warn("config %s", line);
@@ -401,9 +401,9 @@ set_locations(void)
 /* ---- the configuration ----------------------------------------------- */
 
 static void
-log_config_line(int is_error, const char *line)
+log_config_line(enum finding what, const char *line)
 {
-	if (is_error)
+	if (what == CF_ERROR)
 		log_err("config %s", line);
 	else
 		log_warn("config %s", line);

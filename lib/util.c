@@ -102,23 +102,13 @@ text_byte(struct text *t, int c)
 	text_copy(t, &byte, 1);
 }
 
-/* Adds a byte as \ooo. */
-static void
-text_octal(struct text *t, int c)
-{
-	int shift;
-
-	text_byte(t, '\\');
-	for (shift = 6; shift >= 0; shift -= 3)
-		text_byte(t, '0' + (c >> shift & 7));
-}
-
 /* Copies runs of clean bytes at once: byte by byte, a third of all instructions
  * of a daemon went into formatting its log. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {
 	const char *run, *end = s + n;
+	int shift;
 
 	if (!t->clean) {
 		text_copy(t, s, n);
@@ -131,7 +121,9 @@ text_put(struct text *t, const char *s, size_t n)
 		text_copy(t, run, s - run);
 		if (s == end)
 			return;
-		text_octal(t, (unsigned char)*s);
+		text_byte(t, '\\');
+		for (shift = 6; shift >= 0; shift -= 3)
+			text_byte(t, '0' + ((unsigned char)*s >> shift & 7));
 	}
 }
 

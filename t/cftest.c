@@ -20,9 +20,9 @@ var(const char *name)
 }
 
 static void
-complain(int is_error, const char *line)
+complain(enum finding what, const char *line)
 {
-	(void)is_error;
+	(void)what;
 	puts(line);
 }
 

@@ -97,9 +97,9 @@ show_starts(char **argv)
 }
 
 static void
-say_it(int is_error, const char *why)
+say_it(enum finding what, const char *why)
 {
-	(void)is_error;
+	(void)what;
 	puts(why);
 }
 

@@ -71,9 +71,9 @@ malformed(const char *why, const char *what)
 /* ---- a configuration for each vector --------------------------------- */
 
 static void
-say(int is_error, const char *line)
+say(enum finding what, const char *line)
 {
-	(void)is_error;
+	(void)what;
 	malformed("config", line);
 }
 

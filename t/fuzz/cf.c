@@ -15,9 +15,9 @@ static int complaints;
 static FILE *null;
 
 static void
-complain(int is_error, const char *s)
+complain(enum finding what, const char *s)
 {
-	complaints += is_error;
+	complaints += what == CF_ERROR;
 	fuzz_must(strncmp(s, "cf:", 3) == 0, "a complaint names the file");
 	fuzz_must(strchr(s, '\n') == NULL, "a complaint is one line");
 }

@@ -21,9 +21,9 @@
 static char before[MOST], after[MOST + 200000];
 
 static void
-complain(int is_error, const char *s)
+complain(enum finding what, const char *s)
 {
-	(void)is_error;
+	(void)what;
 	(void)s;
 }
 

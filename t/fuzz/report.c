@@ -30,9 +30,9 @@ static size_t nthird;
 static char after[400000];
 
 static void
-complain(int is_error, const char *s)
+complain(enum finding what, const char *s)
 {
-	(void)is_error;
+	(void)what;
 	(void)s;
 }
 

@@ -14,9 +14,9 @@ static int answers;		/* our end of the asker's pipe */
 static struct config *config;
 
 static void
-complain(int is_error, const char *s)
+complain(enum finding what, const char *s)
 {
-	(void)is_error;
+	(void)what;
 	(void)s;
 }
 
