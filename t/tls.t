@@ -195,6 +195,13 @@ like 'a program may write more than a pipe holds to stderr' \
     "$(feed 10-1 -- $R -X "sh -c '
     dd if=/dev/zero bs=10000 count=20 2>/dev/null >&2
     cat <&3 & exec cat >&3' \$socket")" '^ok3'
+rules
+like 'a program that reads no message: it was not sent in full' "$(feed 10-1 -- \
+    $R -X "sh -c 'printf \"220 a b\\r\\n\"
+    while read -r c x; do case \$c in
+    DATA*) exec <&-; printf \"354 go\\r\\n\"; exec sleep 60 ;;
+    *) printf \"250 ok\\r\\n\" ;; esac; done'")" \
+    '^deferred 4\.4\.2 .*: Broken pipe \(DATA\)$'
 rules 'mail drop'
 like 'connection lost later: the reason is not that of the program' \
     "$(feed 10-1 -- $R \

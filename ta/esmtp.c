@@ -252,7 +252,7 @@ add_reply_line(struct esmtp *c, struct text *t, const char *line)
 	const char *s = line + 3 + (line[3] != '\0');
 	size_t n = lib_status_len(s);
 
-	/* an enhanced status has the class of the code, and ends the word */
+	/* an enhanced status is a whole word and has the class of the code */
 	if (*s != line[0] || (s[n] != ' ' && s[n] != '\0'))
 		n = 0;
 	if (t->len == 0) {
@@ -292,7 +292,7 @@ scan_keyword(struct esmtp *c, const char *line)
 		{ "SIZE", CAN_SIZE }, { "8BITMIME", CAN_8BITMIME },
 		{ "PIPELINING", CAN_PIPELINING }, { "DSN", CAN_DSN }
 	};
-	const char *s = line + 3 + (line[3] != '\0'), *end;
+	const char *s = line + 3 + (line[3] != '\0');
 	char word[12];
 	size_t i;
 
@@ -304,7 +304,7 @@ scan_keyword(struct esmtp *c, const char *line)
 	s += strlen(word);
 	/* a limit of ten digits, which may not fit 32 bits, counts as none */
 	if (lib_is_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
-		c->max_size = num_of(s + 1, &end);
+		c->max_size = num_of(s + 1, NULL);
 	if (lib_is_same(word, "AUTH"))
 		scan_auth(c, s);
 }
@@ -357,8 +357,8 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* get_reply has set a reason that says more than err: the limit, or the
-	 * words of the program */
+	/* without a reply, get_reply has set a reason.  It is better than err if
+	 * err is a limit, or if it is the words of the program of -X. */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
@@ -383,33 +383,34 @@ exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 int
 esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 {
-	char line[60];
-
-	if (stage == ES_DOT) {
-		text_fmt(line, sizeof(line), "(%lu bytes)", c->message_size);
-		log_line(">", line);
-		c->message_size = 0;
-		/* the rest of the message has the limit of a block */
-		if (send_block(c) < 0) {
-			end_failed_write(c, ES_BLOCK, errno);
-			return c->code;
-		}
-	}
 	return exchange(c, stage, 0);
 }
 
 /* ---- sending --------------------------------------------------------- */
 
 int
+esmtp_put(void *esmtp, const char *s, size_t n)
+{
+	struct esmtp *c = esmtp;
+	size_t k;
+
+	for (; n > 0; s += k, n -= k) {
+		if (c->held == sizeof(c->out) && send_block(c) < 0)
+			return end_failed_write(c, ES_BLOCK, errno);
+		k = sizeof(c->out) - c->held;
+		if (k > n)
+			k = n;
+		memcpy(c->out + c->held, s, k);
+		c->held += k;
+	}
+	return 0;
+}
+
+int
 esmtp_say_as(struct esmtp *c, const char *line, const char *shown)
 {
-	size_t n = strlen(line);
-
-	if (c->held + n + 2 > sizeof(c->out) && send_block(c) < 0)
-		return end_failed_write(c, ES_BLOCK, errno);
-	memcpy(c->out + c->held, line, n);
-	memcpy(c->out + c->held + n, "\r\n", 2);
-	c->held += n + 2;
+	if (esmtp_put(c, line, strlen(line)) < 0 || esmtp_put(c, "\r\n", 2) < 0)
+		return -1;
 	log_line(">", shown);
 	return 0;
 }
@@ -421,22 +422,14 @@ esmtp_say(struct esmtp *c, const char *line)
 }
 
 int
-esmtp_put(void *esmtp, const char *s, size_t n)
+esmtp_end_message(struct esmtp *c, unsigned long size)
 {
-	struct esmtp *c = esmtp;
-	size_t k;
+	char line[60];
 
-	c->message_size += n;
-	for (; n > 0; s += k, n -= k) {
-		if (c->held == sizeof(c->out) && send_block(c) < 0)
-			return end_failed_write(c, ES_BLOCK, errno);
-		k = sizeof(c->out) - c->held;
-		if (k > n)
-			k = n;
-		memcpy(c->out + c->held, s, k);
-		c->held += k;
-	}
-	return 0;
+	text_fmt(line, sizeof(line), "(%lu bytes)", size);
+	if (esmtp_say_as(c, ".", line) < 0)
+		return -1;
+	return send_block(c) < 0 ? end_failed_write(c, ES_BLOCK, errno) : 0;
 }
 
 int
@@ -484,32 +477,28 @@ is_this_machine(const struct esmtp *c, const struct net_opt *opt)
 	return lib_is_same(name, opt->self);
 }
 
-/* Tries HELO after EHLO was refused.  If the server has closed the connection
- * by then, its reply to EHLO is the reason. */
+/* Tries HELO after EHLO was refused: 0; or -1 if the server has closed the
+ * connection by then, with the reply to EHLO as the reason. */
 static int
 say_helo(struct esmtp *c, const char *line)
 {
-	char status[sizeof(c->status)], reply[sizeof(c->reply)];
-	int code = c->code;
+	static struct esmtp refused;
 
-	strcpy(status, c->status);
-	strcpy(reply, c->reply);
+	refused = *c;
 	c->can = 0;
 	c->phase = "HELO";
 	if (esmtp_say(c, line) == 0 && exchange(c, ES_HELO, 0) != 0)
 		return 0;
-	c->phase = "EHLO";
-	c->code = code;
-	c->host_status = NULL;
-	strcpy(c->status, status);
-	strcpy(c->reply, reply);
+	*c = refused;
+	c->fd = -1;
+	c->via.pid = 0;
 	return -1;
 }
 
 /* Says EHLO, and HELO if EHLO is refused: 0 or -1.  takes_greeting: a program
  * reads the greeting itself, or passes it on. */
 static int
-say_hello(struct esmtp *c, const char *name, int takes_greeting)
+say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 {
 	char line[NET_NAME + 10], near[64];
 
@@ -544,20 +533,25 @@ say_hello(struct esmtp *c, const char *name, int takes_greeting)
 static int
 make_connection(struct esmtp *c, const struct net_opt *opt)
 {
-	int fd[2], bad;
+	int sock = -1, fd[2], bad;
 
 	if (opt->via == NULL || via_wants_socket(opt->via)) {
-		c->fd = c->to = net_connect(&c->peer, opt,
-		    deadline(ES_CONNECT));
-		if (c->fd < 0 || opt->via == NULL)
-			return c->fd < 0 ? -1 : 0;
+		sock = net_connect(&c->peer, opt, deadline(ES_CONNECT));
+		if (sock < 0)
+			return -1;
 	}
-	bad = via_open(&c->via, opt->via, &c->peer, c->fd, fd);
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = bad ? -1 : fd[0];
+	if (opt->via == NULL) {
+		c->fd = c->to = sock;
+		return 0;
+	}
+	bad = via_open(&c->via, opt->via, &c->peer, sock, fd);
+	if (sock >= 0)
+		close(sock);
+	if (bad)
+		return -1;
+	c->fd = fd[0];
 	c->to = fd[1];
-	return bad ? -1 : 0;
+	return 0;
 }
 
 int
@@ -569,6 +563,8 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 
 	memset(c, 0, offsetof(struct esmtp, out));
 	c->peer = *peer;
+	text_fmt(c->server, sizeof(c->server), strcmp(peer->name, peer->text)
+	    == 0 ? "%s" : "%s %s", peer->name, peer->text);
 	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
 	    c->peer.port);
 	log_line("=", line);
@@ -585,5 +581,5 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	}
 	if (is_this_machine(c, opt))
 		return end_with(c, "5.4.6", "%s", "it is this machine");
-	return say_hello(c, opt->self, takes_greeting);
+	return say_ehlo(c, opt->self, takes_greeting);
 }

@@ -21,8 +21,8 @@ enum esmtp_stage {
 };
 
 extern long esmtp_limit[ES_STAGES];
-extern unsigned esmtp_disabled;	/* CAN_... that are not used; a password is
-				 * sent even so */
+extern unsigned esmtp_disabled;	/* CAN_... that are not used; CAN_PLAIN and
+				 * CAN_LOGIN are used always */
 extern const char *const esmtp_stage_name[ES_STAGES];
 
 /* Extensions that the server offers. */
@@ -42,6 +42,8 @@ struct esmtp {
 	int	to;			/* descriptor to write: fd, or a pipe */
 	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
+	char	server[NET_NAME + 70];	/* name of the peer and, if that is not
+					 * the same, address */
 	unsigned can;			/* CAN_... of the server */
 	unsigned long max_size;		/* bytes of a message, 0: not known */
 
@@ -59,7 +61,6 @@ struct esmtp {
 
 	const char *secret[3];		/* texts to hide in replies */
 	int	in_mail;		/* MAIL was accepted, no message yet */
-	unsigned long message_size;	/* bytes of the message so far */
 
 	size_t	held;			/* bytes in out */
 	size_t	have, used;		/* bytes in the buffer in; how many of
@@ -88,6 +89,8 @@ int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* Adds a piece of the message to the output.  The first argument is a struct
  * esmtp, so that wire.c can call esmtp_put. */
 int	esmtp_put(void *, const char *, size_t);
+/* Sends the dot and all of the output; size is for the transcript. */
+int	esmtp_end_message(struct esmtp *, unsigned long size);
 /* Returns 1 if the server has sent nothing by itself, such as 421, so that
  * another transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);

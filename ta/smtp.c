@@ -181,14 +181,10 @@ send_lookup_step(const char *name)
 static void
 send_wait_step(int slow)
 {
-	int same;
-
 	if (conn.phase == shown.phase ||
 	    (!slow && (shown.when <= 0 || now.mono - shown.when < 1)))
 		return;
-	same = strcmp(conn.peer.name, conn.peer.text) == 0;
-	send_step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
-	    same ? "" : conn.peer.text, conn.phase);
+	send_step("%s, at %s", conn.server, conn.phase);
 	shown.phase = conn.phase;
 }
 

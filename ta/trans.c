@@ -123,29 +123,18 @@ start_verdict(struct verdict *w, const struct esmtp *c, int code)
 	text_fmt(w->remote, sizeof(w->remote), "dns; %s", c->peer.name);
 }
 
-/* Adds the server's name and, if that is not the same, its address. */
-static void
-add_peer(struct text *t, const struct esmtp *c)
-{
-	text_add(t, "%s", c->peer.name);
-	if (strcmp(c->peer.name, c->peer.text) != 0)
-		text_add(t, " %s", c->peer.text);
-}
-
 /* Sets the text of the verdict to the server's reply, or to why there was none.
  */
 static void
 set_text(struct verdict *w, const struct esmtp *c, const char *what)
 {
-	struct text t;
-
-	text_init(&t, w->text, sizeof(w->text));
-	add_peer(&t, c);
 	if (c->code == 0) {
-		text_add(&t, ": %s (%s)", c->reply, what);
+		text_fmt(w->text, sizeof(w->text), "%s: %s (%s)", c->server,
+		    c->reply, what);
 		return;
 	}
-	text_add(&t, " said to %s: %s", what, c->reply);
+	text_fmt(w->text, sizeof(w->text), "%s said to %s: %s", c->server,
+	    what, c->reply);
 	text_fmt(w->diagnostic, sizeof(w->diagnostic), "smtp; %s", c->reply);
 	w->v.diagnostic = w->diagnostic;
 }
@@ -183,29 +172,20 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	lib_report_verdict(t->job, r, &w.v);
 }
 
-/* Reports a verdict that does not come from a reply. */
+/* Reports a verdict that does not come from a reply, on the accepted
+ * recipients; on all if none was accepted. */
 static void
-report_text(struct trans *t, struct lib_rcpt *r, int code, const char *status,
-    const char *text)
+report_text(struct trans *t, int code, const char *status, const char *text)
 {
 	struct verdict w;
-	struct text full;
+	int i;
 
 	start_verdict(&w, t->c, code);
 	strcpy(w.status, status);
-	text_init(&full, w.text, sizeof(w.text));
-	add_peer(&full, t->c);
-	text_add(&full, ": %s", text);
-	lib_report_verdict(t->job, r, &w.v);
-}
-
-static void
-report_all(struct trans *t, int code, const char *status, const char *text)
-{
-	int i;
-
+	text_fmt(w.text, sizeof(w.text), "%s: %s", t->c->server, text);
 	for (i = 0; i < t->n; i++)
-		report_text(t, t->to[i], code, status, text);
+		if (t->naccepted == 0 || t->accepted[i])
+			lib_report_verdict(t->job, t->to[i], &w.v);
 }
 
 static void
@@ -320,16 +300,17 @@ make_command(struct trans *t, int i)
 
 /* ---- the envelope ---------------------------------------------------- */
 
-/* Returns 1 if command i may be sent while so many bytes of others have no
- * reply. */
+/* Returns 1 if command i may be sent while so many bytes of earlier commands
+ * are unanswered. */
 static int
-can_send(const struct trans *t, int i, size_t out)
+can_send(const struct trans *t, int i, size_t unanswered)
 {
 	if (t->refused)
 		return 0;
-	if (out == 0)	/* all earlier commands have replies */
+	if (unanswered == 0)
 		return i <= t->n || t->naccepted > 0;
-	return t->c->can & CAN_PIPELINING && out + t->len[i] <= WINDOW;
+	return t->c->can & CAN_PIPELINING &&
+	    unanswered + t->len[i] <= WINDOW;
 }
 
 /* Returns 1 if the reply says that this is one recipient too many. */
@@ -373,17 +354,17 @@ static int
 send_envelope(struct trans *t, int *answered)
 {
 	enum esmtp_stage stage;
-	size_t out = 0;
+	size_t unanswered = 0;
 	int i, next = 0;
 
 	for (i = 0; i < t->n + 2; i++) {
-		while (out <= WINDOW / 2 && next < t->n + 2) {
+		while (unanswered <= WINDOW / 2 && next < t->n + 2) {
 			make_command(t, next);
-			if (!can_send(t, next, out))
+			if (!can_send(t, next, unanswered))
 				break;
 			if (esmtp_say(t->c, t->line) < 0)
 				return -1;
-			out += t->len[next++];
+			unanswered += t->len[next++];
 		}
 		if (i == next)	/* no recipient was accepted: no DATA */
 			return 0;
@@ -392,7 +373,7 @@ send_envelope(struct trans *t, int *answered)
 		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
 			return -1;
 		*answered = i + 1;
-		out -= t->len[i];
+		unanswered -= t->len[i];
 		apply_reply(t, i);
 	}
 	return 0;
@@ -412,14 +393,14 @@ send_message(struct trans *t)
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0 || w.size != t->count.size)
 		return -1;
-	return esmtp_put(t->c, ".\r\n", 3);
+	return esmtp_end_message(t->c, w.size);
 }
 
 /* Sends the message after 354, and reports the verdicts. */
 static void
 send_data(struct trans *t)
 {
-	int i;
+	size_t n;
 
 	t->c->in_mail = 0;
 	t->c->phase = command[ES_DOT];
@@ -435,16 +416,16 @@ send_data(struct trans *t)
 			return;
 		}
 		esmtp_close(t->c);	/* no dot: nothing is delivered */
-		for (i = 0; i < t->n; i++)
-			if (t->accepted[i])
-				report_text(t, t->to[i], X_TEMPFAIL, "4.3.0",
-				    "the message cannot be read");
+		report_text(t, X_TEMPFAIL, "4.3.0",
+		    "the message cannot be read");
 		return;
 	}
-	if (esmtp_reply(t->c, ES_DOT) == 0)
-		strcpy(t->c->reply, "the connection was lost after the message "
-		    "was sent in full; it may have arrived, and may do so "
-		    "twice");
+	if (esmtp_reply(t->c, ES_DOT) == 0) {
+		n = strlen(t->c->reply);
+		text_fmt(t->c->reply + n, sizeof(t->c->reply) - n, "; the "
+		    "message was sent in full, so it may have arrived, and "
+		    "may arrive twice");
+	}
 	report_accepted(t, ES_DOT);
 }
 
@@ -472,7 +453,7 @@ measure_message(struct trans *t, int seven)
 
 	wire_start(&t->count, NULL, NULL);
 	if (lib_message(t->job, t->to[0], wire_put, &t->count) != 0) {
-		report_all(t, X_TEMPFAIL, "4.3.0",
+		report_text(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return -1;
 	}
@@ -482,11 +463,11 @@ measure_message(struct trans *t, int seven)
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
 		    c->max_size);
-		report_all(t, X_UNAVAILABLE, "5.3.4", text);
+		report_text(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
 	if (seven && t->count.eight && !(c->can & CAN_8BITMIME)) {
-		report_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
+		report_text(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
 		    "bytes, and the server does not offer 8BITMIME");
 		return -1;
 	}
