@@ -114,6 +114,11 @@ is 'other hosts of dead addresses are tried in their order' \
 echo 127.0.0.4 >"$DNS/gone.example.a"
 cp "$k" "$tmp/before"
 echo "$(now) [127.0.0.9]:$port" >"$k"
+echo 127.0.0.3 >"$DNS/same.example.a"
+go h -R down.example,same.example -k "$k" >/dev/null
+like 'smart hosts with one dead address: the status is that of no connection' \
+    "$(verdicts)" '^deferall 4\.4\.1 [a-z]*\.example \[127\.0\.0\.3\]: '
+echo "$(now) [127.0.0.9]:$port" >"$k"
 is 'in one process each smart host is tried once, too' \
     "$(go h -R gone.example,down.example -o -k "$k")" '4 3 deferall'
 is 'in one process all of them are remembered' "$(remembered)" '3 4 9 '

@@ -298,7 +298,8 @@ lines_of() {	# line ...: as requests of the talker
 }
 evil 'no address in a line on a dead host' __ "$wrong" -k "$tmp/dead" \
     "$(lines_of '- a b' '- a;b' '- ' '* [127.0.0.9]:25' '-[127.0.0.8]:25' \
-    '- [127.0.0.1]:25' '- ../x')X"
+    '- [127.0.0.1]:25' '- ../x' '- [127.0.0.7]:25' \
+    '+ [127.0.0.7]:25')L1:\\000X"
 is 'the file of dead hosts has addresses alone' \
     "$(sed 's/^[0-9]* //' "$tmp/dead")" '[127.0.0.1]:25'
 evil '150 dead hosts' __ "$wrong" -k "$tmp/dead" "$(lines_of $(awk 'BEGIN {

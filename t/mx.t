@@ -253,11 +253,24 @@ if [ -s "$tmp/good/port" ]; then
 	like 'the other server is down: the mail is deferred' \
 	    "$(mx pair.example '1 plain.example' '2 dead.example'
 	    go pair.example -p "$port")" '^deferall 4.4.1 dead.example'
+	mx pair.example '1 plain.example' '2 good.example'
+	rm "$tmp/good/rules"
+	echo 'rcpt:two@x drop' >"$tmp/s/rules"
+	put "$po" 20-1 smtp pair.example two@x
+	: >"$tmp/s/log"
+	put "$po" 10-1 smtp pair.example one@x
+	printf '%s\tpair.example\n' 10-1 20-1 | (cd "$po/transport" &&
+	    exec "$A" -p "$port") >"$tmp/out" 2>&1
+	is 'the next server is tried after rcpt drop on a kept connection' \
+	    "$(verdicts | cut -d' ' -f 1-3 | tr '\n' ' ')" \
+	    'ok3 2.0.0 plain.example ok3 2.0.0 good.example '
+	is 'a server is tried once when a kept connection breaks after MAIL' \
+	    "$(grep -c ^connection "$tmp/s/log")" 1
 	rm -f "$tmp/s/rules"
 	kill "$bg_pid"
 	wait "$bg_pid" 2>/dev/null
 else
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
 		skip 'a good address behind addresses that refuse' \
 		    'no address 127.0.0.2'
 	done

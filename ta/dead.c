@@ -25,12 +25,9 @@
 
 static struct dead {
 	long	when;		/* wall; time of the failure */
-	unsigned long turn;	/* turn of the failure, 0: another process saw
-				 * the failure */
 	char	address[ADDRESS];
 } dead[DEAD_MOST];
 static int ndead;
-static unsigned long turn = 1;	/* number of the current turn */
 
 static void
 print_address(const struct net_addr *a, char s[ADDRESS])
@@ -63,7 +60,6 @@ get_dead(const char *address)
 			oldest = &dead[i];
 	d = ndead < DEAD_MOST ? &dead[ndead++] : oldest;
 	text_fmt(d->address, sizeof(d->address), "%s", address);
-	d->turn = 0;
 	return d;
 }
 
@@ -89,19 +85,16 @@ is_address(const char *s)
 	return p > s && p - s < ADDRESS && *p == '\0';
 }
 
-/* An entry that the file still has keeps its turn: in an agent of one process
- * (smtp -o) dead_write reads the file between two addresses of one turn. */
 void
 dead_read(const char *path)
 {
 	char line[ADDRESS + 40], *s;
 	const char *end;
 	long when;
-	int i, lines = 0, fd = fd_own(path, O_RDONLY, 0);
+	int lines = 0, fd = fd_own(path, O_RDONLY, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	for (i = 0; i < ndead; i++)
-		dead[i].when = -1;	/* not in the file so far */
+	ndead = 0;
 	if (f == NULL && fd >= 0)
 		close(fd);
 	while (f != NULL && lines++ < DEAD_MOST &&
@@ -112,36 +105,19 @@ dead_read(const char *path)
 		if (*s++ == ' ' && is_address(s) && is_recent(when, DEAD_TIME))
 			get_dead(s)->when = when;
 	}
-	for (i = ndead; i-- > 0; )
-		if (dead[i].when < 0)
-			dead[i] = dead[--ndead];
 	if (f != NULL)
 		fclose(f);
 }
 
-enum dead_state
-dead_state(const struct net_addr *a)
+int
+dead_is_listed(const struct net_addr *a)
 {
 	char address[ADDRESS];
 	const struct dead *d;
 
 	print_address(a, address);
 	d = find_dead(address);
-	if (d == NULL || !is_recent(d->when, DEAD_TIME))
-		return DEAD_NOT;
-	return d->turn == turn ? DEAD_NOW : DEAD_BEFORE;
-}
-
-void
-dead_begin_turn(void)
-{
-	turn++;
-}
-
-int
-dead_count(void)
-{
-	return ndead;
+	return d != NULL && is_recent(d->when, DEAD_TIME);
 }
 
 /* Removes the address from the list, or adds it.  Returns 1 if the file is to
@@ -157,13 +133,9 @@ update_list(const char *address, int answered)
 			*d = dead[--ndead];
 		return d != NULL;
 	}
-	if (d != NULL && is_recent(d->when, DEAD_TIME / 2)) {
-		d->turn = turn;
+	if (d != NULL && is_recent(d->when, DEAD_TIME / 2))
 		return 0;
-	}
-	d = get_dead(address);
-	d->when = (long)time(NULL);
-	d->turn = turn;
+	get_dead(address)->when = (long)time(NULL);
 	return 1;
 }
 
@@ -191,7 +163,7 @@ dead_write(const char *path, const char *line)
 {
 	static int warned;
 
-	if (strchr("+-", line[0]) == NULL || line[1] != ' ' ||
+	if ((line[0] != '+' && line[0] != '-') || line[1] != ' ' ||
 	    !is_address(line + 2))
 		return;
 	dead_read(path);

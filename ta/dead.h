@@ -8,17 +8,8 @@
 
 /* Reads the file.  A file that cannot be read has no addresses. */
 void	dead_read(const char *path);
-/* A turn is one walk over the smart hosts; dead_begin_turn begins a turn. */
-enum dead_state {
-	DEAD_NOT,	/* no failure in the last half an hour */
-	DEAD_BEFORE,	/* the last failure was before this turn */
-	DEAD_NOW	/* the last failure was in this turn */
-};
-enum dead_state dead_state(const struct net_addr *);
-void	dead_begin_turn(void);
-/* Returns the number of addresses in the list, also of those whose time is
- * over. */
-int	dead_count(void);
+/* Returns 1 if the address failed within the last half an hour. */
+int	dead_is_listed(const struct net_addr *);
 /* Records whether the address answered.  Returns 1 if the file is to be changed
  * by dead_write with line. */
 int	dead_record(const struct net_addr *, int answered,

@@ -61,6 +61,7 @@
 #define SESSIONS	2	/* connections that are made for a job */
 #define FRESH		60	/* seconds; older mail was tried before */
 #define BROKEN		8	/* servers that are not tried again for a job */
+#define MAX_DEAD	40	/* dead addresses that a job can try */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
 
 static struct {
@@ -83,14 +84,12 @@ static struct halves halves;
 static struct auth login[MAX_HOSTS];	/* the passwords for the hosts of -R */
 
 static struct esmtp conn;		/* kept from job to job */
-static char conn_host[WORD_MAX_];	/* the host of the job that conn was
-					 * made for */
 static const struct auth *conn_sender;	/* the password of a sender that conn
 					 * was made with, or NULL */
 
 /* attempt: the attempt to deliver a job to a host. */
 static struct {
-	char	host[WORD_MAX_];
+	char	host[WORD_MAX_];	/* conn is for this host, too */
 	struct tries {
 		int	addrs, sessions;	/* tries that are left */
 	} tries[MAX_HOSTS];	/* one for each smart host; without -R, the
@@ -100,6 +99,13 @@ static struct {
 	int	nbroken;
 	/* Servers that ended a transaction before the message. */
 	struct net_addr broken[BROKEN];
+	int	ndead;
+	/* Dead addresses, which are tried after all others. */
+	struct {
+		struct net_addr addr;
+		struct tries *tries;
+		const struct auth *auth;
+	} dead[MAX_DEAD];
 } attempt;
 
 /* ---- the transcript -------------------------------------------------- */
@@ -225,31 +231,30 @@ has_no_tries(void)
 	return attempt.in_use->addrs == 0 || attempt.in_use->sessions == 0;
 }
 
-/* The addresses to try. */
-enum which {
-	ALL,
-	ALIVE,		/* addresses that are not dead */
-	DEAD		/* addresses that were dead before this turn */
-};
-
 static int
-is_candidate(const struct net_addr *a, enum which which)
+is_broken(const struct net_addr *a)
 {
-	enum dead_state state = dead_state(a);
 	const struct net_addr *b = attempt.broken;
 
 	for (; b < attempt.broken + attempt.nbroken; b++)
 		if (a->port == b->port && strcmp(a->text, b->text) == 0 &&
 		    strcmp(a->name, b->name) == 0)
-			return 0;
-	return which == ALL || state == (which == ALIVE ? DEAD_NOT :
-	    DEAD_BEFORE);
+			return 1;
+	return 0;
 }
 
-/* Connects to one address, and logs in with auth unless that is NULL: 0 or -1.
- * choice: there are other addresses. */
+/* Returns 1 if there can be other addresses than the first of these. */
 static int
-try_address(const struct net_addr *a, int choice, const struct auth *auth)
+has_choice(const struct net_addrs *addrs)
+{
+	return addrs->n > 1 || opt.relays > 1;
+}
+
+/* Connects to one of the addresses, and logs in with auth unless that is NULL:
+ * 0 or -1. */
+static int
+try_address(const struct net_addr *a, const struct net_addrs *addrs,
+    const struct auth *auth)
 {
 	char line[NET_NAME + 20];
 	int open;
@@ -257,7 +262,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	attempt.in_use->addrs--;
-	if (choice && opt.dead != NULL && dead_record(a, open ||
+	if (opt.dead != NULL && has_choice(addrs) && dead_record(a, open ||
 	    conn.code != 0 || was_this_machine(), line))
 		halves_log(line, strlen(line));
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
@@ -283,51 +288,39 @@ merge_names(struct net_addrs *addrs)
 	addrs->n = n;
 }
 
-/* Orders the addresses: the best first, then the others, for mail that was
- * tried before from a random one on; dead ones last. */
-static void
-order_addresses(const struct net_addrs *addrs, int order[NET_ADDRS])
-{
-	int offset = attempt.repeated && addrs->n > 1 ?
-	    (int)rnd((unsigned long)addrs->n - 1) : 0;
-	int i, at, dead, n = 0;
-
-	for (dead = 0; dead <= 1; dead++)
-		for (i = 0; i < addrs->n; i++) {
-			at = i == 0 ? 0 : 1 + (i - 1 + offset) %
-			    (addrs->n - 1);
-			if ((dead_state(&addrs->addr[at]) != DEAD_NOT) == dead)
-				order[n++] = at;
-		}
-}
-
 /* Connects to an address of a name: 0, or -1 with the reason in addrs or conn.
- * auth is the password, which is not NULL for a name of -R. */
+ * auth is the password, which is not NULL for a name of -R.  The best address
+ * is first; the others follow, for mail that was tried before from a random one
+ * on.  Dead addresses are left for try_dead. */
 static int
-try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
-    enum which which)
+try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
 {
-	int i, choice, order[NET_ADDRS];
 	const struct net_addr *a;
+	int i, at = 0, second;
 
-	if (has_no_tries())
-		return -1;
-	/* otherwise conn keeps the reason of an earlier try */
-	if (which != DEAD && attempt.nbroken == 0) {
-		conn.host_status = NULL;
-		conn.code = 0;
-	}
-	if (net_find_addresses(addrs, &opt.net, name, auth != NULL) < 0)
+	if (has_no_tries() || net_find_addresses(addrs, &opt.net, name,
+	    auth != NULL) < 0)
 		return -1;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
 		merge_names(addrs);
-	order_addresses(addrs, order);
-	choice = addrs->n > 1 || opt.relays > 1;
+	second = attempt.repeated && addrs->n > 1 ?
+	    1 + (int)rnd((unsigned long)addrs->n - 1) : 1;
 	for (i = 0; i < addrs->n && !has_no_tries(); i++) {
-		a = &addrs->addr[order[i]];
-		if (!is_candidate(a, which))
+		a = &addrs->addr[at];
+		at = i == 0 ? second : at + 1;
+		if (at == addrs->n)
+			at = 1;
+		if (is_broken(a))
 			continue;
-		if (try_address(a, choice, auth) == 0)
+		if (dead_is_listed(a)) {
+			if (attempt.ndead == MAX_DEAD)
+				continue;
+			attempt.dead[attempt.ndead].addr = *a;
+			attempt.dead[attempt.ndead].tries = attempt.in_use;
+			attempt.dead[attempt.ndead++].auth = auth;
+			continue;
+		}
+		if (try_address(a, addrs, auth) == 0)
 			return 0;
 		if (was_this_machine())
 			return -1;
@@ -335,53 +328,51 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth,
 	return -1;
 }
 
-/* Connects to a smart host, to dead addresses after all others: 0 or -1. */
+/* Connects to one of the dead addresses: 0 or -1. */
 static int
-connect_relay(struct net_addrs *addrs, const struct auth *sender)
+try_dead(const struct net_addrs *addrs)
 {
-	enum which which = dead_count() > 0 ? ALIVE : ALL;
 	int i;
 
-	dead_begin_turn();
-	for (;;) {
-		for (i = 0; i < opt.relays; i++) {
-			attempt.in_use = &attempt.tries[i];
-			if (try_name(addrs, opt.relay[i], sender != NULL ?
-			    sender : &login[i], which) == 0)
-				return 0;
-		}
-		if (which != ALIVE)
-			return -1;
-		which = DEAD;
+	for (i = 0; i < attempt.ndead; i++) {
+		attempt.in_use = attempt.dead[i].tries;
+		if (!has_no_tries() && try_address(&attempt.dead[i].addr, addrs,
+		    attempt.dead[i].auth) == 0)
+			return 0;
 	}
+	return -1;
 }
 
+/* Begins an attempt with all its tries. */
 static void
-begin_attempt(const char *host)
+begin_attempt(void)
 {
 	int i;
 
-	strcpy(attempt.host, host);
 	attempt.in_use = attempt.tries;
 	for (i = 0; i < MAX_HOSTS; i++)
 		reset_tries(&attempt.tries[i]);
 	attempt.nbroken = 0;
 }
 
-/* Connects to the host of a job: 0 or -1. */
+/* Connects to the host of the attempt, or to a smart host: 0 or -1. */
 static int
-connect_host(struct net_addrs *addrs, const char *host,
-    const struct auth *sender)
+connect_host(struct net_addrs *addrs, const struct auth *sender)
 {
+	int i;
+
 	esmtp_quit(&conn);
-	if (!lib_is_same(host, attempt.host))
-		begin_attempt(host);
 	conn_sender = sender;
-	if ((opt.relays > 0 ? connect_relay(addrs, sender) :
-	    try_name(addrs, host, NULL, ALL)) < 0)
-		return -1;
-	strcpy(conn_host, host);
-	return 0;
+	attempt.ndead = 0;
+	if (opt.relays == 0 && try_name(addrs, attempt.host, NULL) == 0)
+		return 0;
+	for (i = 0; i < opt.relays; i++) {
+		attempt.in_use = &attempt.tries[i];
+		if (try_name(addrs, opt.relay[i], sender != NULL ? sender :
+		    &login[i]) == 0)
+			return 0;
+	}
+	return try_dead(addrs);
 }
 
 /* Gives the verdict to all recipients of a host that cannot be reached. */
@@ -437,8 +428,8 @@ report_bad_address(struct lib_job *job, struct lib_rcpt *r)
 	return from != NULL || user != NULL ? -1 : 0;
 }
 
-/* Sets to to the first recipient without a verdict and those that can share its
- * transaction.  Returns their number. */
+/* Fills to with the first recipient without a verdict and those that can share
+ * his transaction; reports on bad addresses.  Returns the number in to. */
 static int
 collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 {
@@ -477,17 +468,22 @@ end_tries(struct lib_job *job, const char *host)
 static void
 deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 {
-	static struct net_addrs addrs;	/* large */
+	static struct net_addrs addrs;	/* of the attempt; large */
 	const char *host = host_of(to[0]);
 	const struct auth *sender = auth_sender(to[0]->from->address);
 	struct lib_rcpt *r;
 	enum trans_end end;
 	int kept;
 
+	if (!lib_is_same(host, attempt.host)) {
+		esmtp_quit(&conn);
+		strcpy(attempt.host, host);
+		begin_attempt();
+	}
 	do {
-		kept = conn.fd >= 0 && lib_is_same(host, conn_host) &&
-		    sender == conn_sender && esmtp_is_silent(&conn);
-		if (!kept && connect_host(&addrs, host, sender) < 0) {
+		kept = conn.fd >= 0 && sender == conn_sender &&
+		    esmtp_is_silent(&conn);
+		if (!kept && connect_host(&addrs, sender) < 0) {
 			report_unreached(job, host, &addrs);
 			return;
 		}
@@ -497,8 +493,7 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	} while (end == TRANS_EARLY && kept);
 	if (end == TRANS_OVER) {
 		end_tries(job, host);
-	} else if ((addrs.n > 1 || opt.relays > 1) &&
-	    attempt.nbroken < BROKEN) {
+	} else if (has_choice(&addrs) && attempt.nbroken < BROKEN) {
 		attempt.broken[attempt.nbroken++] = conn.peer;
 		return;	/* work() tries another server */
 	}
@@ -513,7 +508,7 @@ work(struct lib_job *job)
 	static struct lib_rcpt *to[TRANS_MAX];
 	int n;
 
-	begin_attempt("");
+	begin_attempt();
 	attempt.repeated = time(NULL) - job->arrived > FRESH;
 	while (!lib_is_alone() && (n = collect_rcpts(job, to)) > 0)
 		deliver_to(job, to, n);
@@ -542,7 +537,7 @@ use_talker_line(const char *s, size_t n)
 
 	if (n > 0 && *s == STEP_MARK) {
 		lib_show_step("%.*s", (int)n - 1, s + 1);
-	} else if (n > 0 && strchr("+-", *s) != NULL) {
+	} else if (n > 0 && (*s == '+' || *s == '-')) {
 		if (opt.dead != NULL && text_fmt(line, sizeof(line), "%.*s",
 		    (int)n, s) == 0)
 			dead_write(opt.dead, line);
@@ -598,13 +593,13 @@ static const struct lib_foreign foreign[] = {
 	{ "deHrsvZ", NULL },
 	{ "1", "set maxjobs=1 in the clause" },
 	{ "D", "there is no dry run: use telnet" },
-	{ "E", "HELO is said when EHLO is refused: leave it out, or use -77" },
+	{ "E", "HELO is said when EHLO is refused: leave -E out, or use -77" },
 	{ "F", "use -R, which asks for no MX records" },
 	{ "L", "use -b with an address" },
 	{ "M", "there is no LMTP: use sm with a program that speaks it" },
-	{ "O", "EZMLM is not looked at: leave it out" },
+	{ "O", "EZMLM is not looked at: leave -O out" },
 	{ "S", "TLS is spoken by a program: use -X" },
-	{ "W", "WKS records are not looked at: leave it out" },
+	{ "W", "WKS records are not looked at: leave -W out" },
 	{ NULL, NULL }
 };
 
