@@ -100,6 +100,11 @@ like '-6: addresses of IPv6 are tried first' "$(go six.example -6 -p 1)" \
 like '-4: addresses of IPv4 are tried only' "$(go six.example -4 -p 1)" \
     '^deferall 4.4.1 six.example \[127.0.0.1\]'
 
+a many.example 127.0.0.1 ::1 ::2 ::3 ::4 ::5 ::6 ::7 ::8 ::9 ::10 \
+    ::11 ::12 ::13 ::14 ::15 ::16 ::17 ::18 ::19 ::20
+like '-4: an address of IPv4 behind twenty of IPv6 is tried' \
+    "$(go many.example -4 -p "$port")" '^ok3 '
+
 like 'an unknown domain: failed' \
     "$(go none.example)" '^error2 5.1.2 .*none.example'
 x63=$(awk 'BEGIN { for (i = 0; i < 63; i++) printf "x" }')

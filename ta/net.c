@@ -56,16 +56,16 @@ int
 net_wait(int fd, int writing, double until)
 {
 	double left;
-	int n, told = net_waiting == NULL;
+	int n, first = net_waiting != NULL;
 
-	for (;; told = 1) {
+	for (;; first = 0) {
 		clock_read();
 		left = until - now.mono;
 		if (left <= 0)
 			return 0;
 		if (left > net_nap)
 			left = net_nap;
-		if (!told) {
+		if (first) {
 			net_waiting(0);
 			left = left > SLOW ? SLOW : left;
 		}
@@ -76,7 +76,7 @@ net_wait(int fd, int writing, double until)
 			return 1;
 		if (n < 0 && errno != EINTR)
 			return -1;
-		if (!told)
+		if (first)
 			net_waiting(1);
 	}
 }
@@ -190,34 +190,48 @@ is_allowed(const struct net_addr *a, const struct net_opt *opt)
 	return opt->family != 4 || family == AF_INET;
 }
 
-/* Adds an address of the name.  Returns 1 if there was room, else 0. */
+/* The search for the addresses of a host. */
+struct search {
+	struct net_addrs *addrs;	/* addresses found so far */
+	const struct net_opt *opt;
+	int	port;
+	int	given;		/* the administrator has named the host */
+	int	is_here;	/* an address, also one that is not allowed, is
+				 * that of this machine */
+};
+
+/* Adds an address of the name if it is allowed and there is room.  Returns 1,
+ * or 0 for a kind of address that we cannot use. */
 static int
-add_addr(struct net_addrs *addrs, const struct sockaddr *sa, size_t len,
+add_addr(struct search *s, const struct sockaddr *sa, size_t len,
     const char *name)
 {
-	struct net_addr *a = &addrs->addr[addrs->n];
+	struct net_addr a;
 
-	if (addrs->n == NET_ADDRS || len > sizeof(a->sa))
+	if (len > sizeof(a.sa))
 		return 0;
-	memset(a, 0, sizeof(*a));
-	memcpy(&a->sa, sa, len);
-	a->len = len;
-	text_fmt(a->name, sizeof(a->name), "%s", name);
-	set_text(a);
-	addrs->n++;
+	memset(&a, 0, sizeof(a));
+	memcpy(&a.sa, sa, len);
+	a.len = len;
+	text_fmt(a.name, sizeof(a.name), "%s", name);
+	set_text(&a);
+	set_port(&a, s->port);
+	if (!s->given && s->port == NET_PORT && net_is_local(&a))
+		s->is_here = 1;
+	if (is_allowed(&a, s->opt) && s->addrs->n < NET_ADDRS)
+		s->addrs->addr[s->addrs->n++] = a;
 	return 1;
 }
 
 /* Adds the addresses of a name as the C library knows them, in their order.
- * numeric: the name is an address.  Returns their number, or -1 if that is not
- * known now. */
+ * numeric: the name is an address.  Returns the number of all addresses, also
+ * of those that are not allowed, or -1 if that is not known now. */
 #ifndef NO_GETADDRINFO
 static int
-add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
-    int numeric)
+add_addrs(struct search *s, const char *name, int numeric)
 {
 	struct addrinfo hint, *list, *p;
-	int found = 0, family = opt->family == 6 ? AF_INET6 : AF_UNSPEC;
+	int found = 0, family = s->opt->family == 6 ? AF_INET6 : AF_UNSPEC;
 
 	memset(&hint, 0, sizeof(hint));
 	hint.ai_socktype = SOCK_STREAM;
@@ -235,7 +249,7 @@ add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
 	for (;; family = AF_INET) {	/* with -6, first IPv6, then IPv4 */
 		for (p = list; p != NULL; p = p->ai_next)
 			if (family == AF_UNSPEC || p->ai_family == family)
-				found += add_addr(addrs, p->ai_addr,
+				found += add_addr(s, p->ai_addr,
 				    (size_t)p->ai_addrlen, name);
 		if (family != AF_INET6)
 			break;
@@ -245,22 +259,19 @@ add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
 }
 #else
 static int
-add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
-    int numeric)
+add_addrs(struct search *s, const char *name, int numeric)
 {
 	struct sockaddr_in in;
 	struct hostent *h;
 	int i, found = 0;
 
-	(void)opt;
 	memset(&in, 0, sizeof(in));
 	in.sin_family = AF_INET;
 	if (numeric) {
 		in.sin_addr.s_addr = inet_addr(name);
 		if (in.sin_addr.s_addr == (in_addr_t)-1)
 			return 0;
-		return add_addr(addrs, (struct sockaddr *)&in, sizeof(in),
-		    name);
+		return add_addr(s, (struct sockaddr *)&in, sizeof(in), name);
 	}
 	h = gethostbyname(name);
 	if (h == NULL)
@@ -269,8 +280,7 @@ add_addrs(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
 	for (i = 0; h->h_addr_list[i] != NULL && h->h_length ==
 	    (int)sizeof(in.sin_addr); i++) {
 		memcpy(&in.sin_addr, h->h_addr_list[i], sizeof(in.sin_addr));
-		found += add_addr(addrs, (struct sockaddr *)&in, sizeof(in),
-		    name);
+		found += add_addr(s, (struct sockaddr *)&in, sizeof(in), name);
 	}
 	return found;
 }
@@ -280,7 +290,8 @@ int
 net_read_address(struct net_addr *a, const char *s)
 {
 	static struct net_addrs addrs;
-	struct net_opt any;
+	static const struct net_opt any;
+	struct search search;
 	const char *p;
 	char word[6];
 	int dots = 0, ipv6;
@@ -295,9 +306,11 @@ net_read_address(struct net_addr *a, const char *s)
 	if (s[strspn(s, ipv6 ? "0123456789abcdefABCDEF:." : "0123456789.")] !=
 	    '\0' || (!ipv6 && dots != 3))
 		return -1;
-	memset(&any, 0, sizeof(any));
+	memset(&search, 0, sizeof(search));
+	search.addrs = &addrs;
+	search.opt = &any;
 	addrs.n = 0;
-	if (add_addrs(&addrs, &any, s, 1) < 1)
+	if (add_addrs(&search, s, 1) < 1)
 		return -1;
 	*a = addrs.addr[0];
 	text_fmt(a->name, sizeof(a->name), "%s", a->text);
@@ -388,57 +401,45 @@ net_local_text(int fd, char *text, size_t size)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Adds the allowed addresses of a host, those of one family in random order.
- * Sets *is_here if an address, also one that is not allowed, is that of this
- * machine.  Returns the number of all addresses, or -1 if that is not known
- * now. */
+/* Adds the addresses of a host, those of one family in random order.  Returns
+ * what add_addrs returns. */
 static int
-add_host(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
-    int port, int given, int *is_here)
+add_host(struct search *s, const char *name)
 {
-	int i = addrs->n, n = i, first = i, j;
-	int found = add_addrs(addrs, opt, name, 0);
-	struct net_addr a;
+	struct net_addr *addr = s->addrs->addr, a;
+	int first = s->addrs->n;	/* the first one of this family */
+	int found = add_addrs(s, name, 0), i, j;
 
-	/* n: addresses that are kept; first: the first one of this family */
-	for (; i < addrs->n; i++) {
-		set_port(&addrs->addr[i], port);
-		if (!given && port == NET_PORT && net_is_local(&addrs->addr[i]))
-			*is_here = 1;
-		a = addrs->addr[i];
-		if (!is_allowed(&a, opt))
-			continue;
-		if (a.sa.any.sa_family != addrs->addr[first].sa.any.sa_family)
-			first = n;
-		j = first + (int)rnd((unsigned long)(n - first + 1));
-		addrs->addr[n++] = addrs->addr[j];
-		addrs->addr[j] = a;
+	for (i = first; i < s->addrs->n; i++) {
+		if (addr[i].sa.any.sa_family != addr[first].sa.any.sa_family)
+			first = i;
+		j = first + (int)rnd((unsigned long)(i - first + 1));
+		a = addr[i];
+		addr[i] = addr[j];
+		addr[j] = a;
 	}
-	addrs->n = n;
 	return found;
 }
 
 /* Finds the addresses of a name: 0, or -1 with the verdict. */
 static int
-find_by_name(struct net_addrs *addrs, const struct net_opt *opt,
-    const char *name, int port, int given)
+find_by_name(struct search *s, const char *name)
 {
-	int is_here = 0;
-	int found = add_host(addrs, opt, name, port, given, &is_here);
+	int found = add_host(s, name);
 
-	if (is_here)
-		return set_verdict(addrs, X_NOHOST, "5.4.6",
+	if (s->is_here)
+		return set_verdict(s->addrs, X_NOHOST, "5.4.6",
 		    "%s is this machine, which takes no mail for that name; if "
 		    "another server runs here, the administrator can give its "
 		    "address and port", name);
 	if (found < 0)
-		return set_verdict(addrs, X_DEFERALL, "4.4.3",
+		return set_verdict(s->addrs, X_DEFERALL, "4.4.3",
 		    "the address of %s cannot be looked up now", name);
 	if (found == 0)
-		return set_verdict(addrs, X_NOHOST, "5.1.2",
+		return set_verdict(s->addrs, X_NOHOST, "5.1.2",
 		    "there is no host or domain %s", name);
-	if (addrs->n == 0)
-		return set_verdict(addrs, X_NOHOST, "5.4.4",
+	if (s->addrs->n == 0)
+		return set_verdict(s->addrs, X_NOHOST, "5.4.4",
 		    "-4 or -b of smtp excludes all addresses of %s", name);
 	return 0;
 }
@@ -446,36 +447,35 @@ find_by_name(struct net_addrs *addrs, const struct net_opt *opt,
 /* Finds the addresses of MX hosts: 0, or -1 with the verdict.  Only hosts that
  * are better than this machine count. */
 static int
-find_by_mx(struct net_addrs *addrs, const struct net_opt *opt, const char *name,
-    const struct mx_list *list)
+find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 {
-	int i, is_here = 0, later = 0;
+	const struct net_opt *opt = s->opt;
+	int i, later = 0;
 	int nbetter = 0;	/* addresses of hosts with a smaller pref */
 
-	for (i = 0; i < list->n && !is_here; i++) {
+	for (i = 0; i < list->n && !s->is_here; i++) {
 		if (i == 0 || list->mx[i].pref != list->mx[i - 1].pref)
-			nbetter = addrs->n;
+			nbetter = s->addrs->n;
 		if (net_looking_up != NULL)
 			net_looking_up(list->mx[i].name);
 		if (opt->port == NET_PORT && opt->self != NULL &&
 		    lib_is_same(opt->self, list->mx[i].name))
-			is_here = 1;
-		else if (add_host(addrs, opt, list->mx[i].name, opt->port, 0,
-		    &is_here) < 0)
+			s->is_here = 1;
+		else if (add_host(s, list->mx[i].name) < 0)
 			later = 1;
 	}
-	if (is_here)
-		addrs->n = nbetter;
-	if (addrs->n > 0)
+	if (s->is_here)
+		s->addrs->n = nbetter;
+	if (s->addrs->n > 0)
 		return 0;
 	if (later)	/* a host without an answer may be better than us */
-		return set_verdict(addrs, X_DEFERALL, "4.4.3",
+		return set_verdict(s->addrs, X_DEFERALL, "4.4.3",
 		    "no mail host of %s can be looked up now", name);
-	if (is_here)
-		return set_verdict(addrs, X_NOHOST, "5.4.6",
+	if (s->is_here)
+		return set_verdict(s->addrs, X_NOHOST, "5.4.6",
 		    "the mail host of %s is this machine, which takes no "
 		    "mail for that domain", name);
-	return set_verdict(addrs, X_NOHOST, "5.4.4",
+	return set_verdict(s->addrs, X_NOHOST, "5.4.4",
 	    "no mail host of %s has an address", name);
 }
 
@@ -514,16 +514,26 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
     const char *host, int given)
 {
 	static struct mx_list list;
+	struct search s;
 	char name[NET_NAME];
-	int port = 0, literal;
+	int literal, has_mx;
 
+	s.addrs = addrs;
+	s.opt = opt;
+	s.port = 0;
+	s.given = given;
+	s.is_here = 0;
 	addrs->n = 0;
-	if (split_host(host, name, &port, &literal) < 0)
+	if (split_host(host, name, &s.port, &literal) < 0)
 		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "\"%s\" is no name of a host", host);
+	has_mx = !given && s.port == 0 && !opt->no_mx &&
+	    strchr(name, '.') != NULL;
+	if (s.port == 0)
+		s.port = opt->port;
 	if (net_read_address(&addrs->addr[0], name) == 0) {
 		addrs->n = is_allowed(&addrs->addr[0], opt);
-		set_port(&addrs->addr[0], port > 0 ? port : opt->port);
+		set_port(&addrs->addr[0], s.port);
 		return addrs->n > 0 ? 0 : set_verdict(addrs, X_NOHOST, "5.4.4",
 		    "-4 or -b of smtp excludes the address %s", host);
 	}
@@ -532,12 +542,9 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 		    "%s is no address", host);
 	if (net_looking_up != NULL)
 		net_looking_up(name);
-	if (given || port > 0 || opt->no_mx || strchr(name, '.') == NULL)
-		return find_by_name(addrs, opt, name,
-		    port > 0 ? port : opt->port, given);
-	switch (mx_find_hosts(&list, name)) {
+	switch (has_mx ? mx_find_hosts(&list, name) : MX_NONE) {
 	case MX_FOUND:
-		return find_by_mx(addrs, opt, name, &list);
+		return find_by_mx(&s, name, &list);
 	case MX_NULL:
 		return set_verdict(addrs, X_NOHOST, "5.1.10",
 		    "the domain %s takes no mail", name);
@@ -547,7 +554,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 	case MX_NONE:
 		break;
 	}
-	return find_by_name(addrs, opt, name, opt->port, 0);
+	return find_by_name(&s, name);
 }
 
 /* ---- connections ----------------------------------------------------- */
