@@ -319,7 +319,9 @@ far_is_alone(void)
 	return get_answer() != 0;
 }
 
-static const struct lib_far far_lib = { far_report, far_message, far_is_alone };
+static const struct lib_far talker_calls = {
+	far_report, far_message, far_is_alone
+};
 
 void
 halves_log(const char *s, size_t n)
@@ -434,7 +436,7 @@ get_job(struct lib_job *job)
 }
 
 static void
-exit_with_rights(const char *what, const char *path)
+exit_refused(const char *what, const char *path)
 {
 	lib_note("the process that talks to the network cannot %s%s: %s", what,
 	    path, strerror(errno));
@@ -446,14 +448,14 @@ static void
 drop_rights(void)
 {
 	if (halves->root != NULL && chroot(halves->root) < 0)
-		exit_with_rights("change its root to ", halves->root);
+		exit_refused("change its root to ", halves->root);
 	if (chdir("/") < 0)
-		exit_with_rights("change its directory to ", "/");
+		exit_refused("change its directory to ", "/");
 	if (geteuid() == 0 &&	/* only root can become another user */
 	    user_become(NULL, halves->uid, halves->gid) < 0)
-		exit_with_rights("become the user of -u", "");
+		exit_refused("become the user of -u", "");
 	if (pledge(halves->promises, NULL) < 0)
-		exit_with_rights("pledge", "");
+		exit_refused("pledge", "");
 }
 
 /* Serves jobs as the talker, and exits. */
@@ -478,7 +480,7 @@ run_talker(int in, int out)
 	fd_close_from(3);
 	set_pipes(0, 1);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	lib_far = &far_lib;
+	lib_far = &talker_calls;
 	while ((c = get_byte()) == 'J') {
 		get_job(&job);
 		halves->work(&job);
@@ -588,8 +590,8 @@ send_job(const struct lib_job *job, unsigned long n)
 	flush_out();
 }
 
-/* Sends a piece of the message: 0, or -1 on trouble, or if the talker wants no
- * more and *enough is set. */
+/* Sends a piece of the message: 0, or -1 on trouble or if the talker wants no
+ * more.  Sets *enough to 1 if it wants no more. */
 static int
 send_piece(void *enough, const char *s, size_t n)
 {

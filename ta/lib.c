@@ -163,8 +163,8 @@ static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
-	/* no exit here, as other recipients may be delivered, too, and need
-	 * their tags */
+	/* the agent does not exit here: other recipients may be delivered, and
+	 * need their tags */
 	if (send_line("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text) < 0)
 		agent.alone = 1;
@@ -183,7 +183,8 @@ lib_report_verdict(struct lib_job *job, struct lib_rcpt *r,
     const struct lib_verdict *v)
 {
 	char text[TEXT_SIZE], notary[REPORT_SIZE], verdict[40];
-	/* the scheduler logs the remote host of a recipient that is done */
+	/* for success and failure the scheduler takes only the remote host from
+	 * the notary, for its log */
 	const char *reported = v->remote != NULL ? notary : "";
 	int failed = lib_is_failure(v->code), wanted;
 	const char *action = failed ? "failed" : "delayed";

@@ -81,8 +81,8 @@ via_error(const char *command)
 const char *
 via_unsafe_word(const char *command)
 {
-	/* name is harmless if the command has unless, too; s_client needs the
-	 * options of both lines */
+	/* with the word unless in the command, name is safe; s_client needs
+	 * the options of both lines */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },
