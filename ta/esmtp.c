@@ -357,8 +357,8 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* without a reply, get_reply has set a reason.  It is better than err if
-	 * err is a limit, or if it is the words of the program of -X. */
+	/* without a reply, get_reply has set a reason; that is kept instead of
+	 * err if err is a limit, or the reason is the words of a program */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
