@@ -468,20 +468,21 @@ print_settings(struct config *config, const char *channel, const char *host,
 static int
 check_mailname(void)
 {
+	enum mailname_source source = mailname_find(opt.mailshare);
 	const char *s = mailname(opt.mailshare);
 	char path[PATH_MAX_];
 	struct stat st;
 	int exists;
 
 	text_fmt(path, sizeof(path), "%s/mailname", opt.mailshare);
-	if (mailname_is_empty(opt.mailshare)) {
+	if (source == MAILNAME_EMPTY) {
 		fprintf(stderr, "scheduler: %s is empty: write the full name "
 		    "of this host into it, such as box.example.org\n",
 		    path);
 		return X_CONFIG;
 	}
 	exists = stat(path, &st) == 0;
-	if (exists && mailname_given(opt.mailshare) == NULL)
+	if (exists && source != MAILNAME_GIVEN)
 		fprintf(stderr, "scheduler: mail calls this host %s: %s cannot "
 		    "be read, or its first word is no name\n", s, path);
 	else if (strchr(s, '.') == NULL)
@@ -541,7 +542,7 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* warnings on the spool are for the log */
+	logs.level = L_ERR;	/* warnings on the spool are for the log */
 	c = cf_read_file(config_file, print_line);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;

@@ -669,7 +669,7 @@ main(int argc, char **argv)
 		return X_OSERR;
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return show_help();
-	log_level = L_ERR;
+	logs.level = L_ERR;
 	clock_read();
 	ask.in.fd = -1;
 	while ((c = getopt(argc, argv, "DQSsvVjcnwf:q:p:U:L:")) != -1)

@@ -476,7 +476,7 @@ start_syslog(void)
 		return;
 	}
 	syslog_child.born = now.mono;
-	log_copy = ends[1];
+	logs.copy = ends[1];
 	if (ends[0] != ends[1])
 		close(ends[0]);
 #endif
@@ -489,8 +489,8 @@ static void
 reap_syslog(int status)
 {
 	syslog_child.pid = 0;
-	close(log_copy);
-	log_copy = -1;
+	close(logs.copy);
+	logs.copy = -1;
 	log_warn("syslog program=%s has ended, %s %d%s",
 	    find_program("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
 	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
@@ -536,7 +536,7 @@ reopen_logs(void)
 static void
 use_config(struct config *c)
 {
-	log_masks = !c->logaddresses;
+	logs.masks = !c->logaddresses;
 	if (c->nodsn)
 		log_err("agent %s/ta/dsn cannot be run; no sender is told of "
 		    "failed mail, which stays", opt.mailbin);
@@ -911,7 +911,7 @@ run_loop(void)
 				reload();	/* old rings end their agents */
 			q.new_transport = 0;
 			if (q.start_loaded && me.verbose)
-				log_level = L_DEBUG;
+				logs.level = L_DEBUG;
 			state.dest_wait = dest_sync_files(0);
 			if (now.mono >= logs_due)
 				reopen_logs();
@@ -981,11 +981,11 @@ set_up_daemon(void)
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
-	if (mailname_is_empty(opt.mailshare))
+	if (mailname_find(opt.mailshare) == MAILNAME_EMPTY)
 		die(X_CONFIG, "%s/mailname is empty: write the full name of "
 		    "this host into it, such as box.example.org",
 		    opt.mailshare);
-	log_masks = !c->logaddresses;
+	logs.masks = !c->logaddresses;
 	descriptors = raise_descriptors();
 	opt.agents = descriptors <= FDS_RESERVED + CMD_FDS ? 1 :
 	    (descriptors - FDS_RESERVED) / CMD_FDS;
@@ -1041,7 +1041,7 @@ main(int argc, char **argv)
 	if (me.daemon)
 		fork_daemon();
 	if (me.verbose && !me.verbose_later)
-		log_level = L_DEBUG;
+		logs.level = L_DEBUG;
 	set_up_daemon();
 	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
 	    VERSION, opt.postoffice);

@@ -488,7 +488,7 @@ start_dump(int place, int fd)
 	pid = fork();
 	if (pid == 0) {
 		ctl_close_kept();
-		log_level = -1;	/* no line: the log belongs to the parent */
+		logs.level = -1;	/* the log belongs to the parent */
 		for (i = 1; i < SIGNALS; i++)
 			signal(i, SIG_DFL);
 		for (i = 3; i < FD_SETSIZE; i++)	/* all descriptors */

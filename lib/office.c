@@ -40,12 +40,6 @@ name_base(const char *name)
 	return p == NULL ? name : p + 1;
 }
 
-unsigned long
-name_num(const char *name)
-{
-	return num_of(name_base(name), NULL);
-}
-
 const char *
 name_parse(const char *s)
 {
@@ -227,69 +221,6 @@ office_next_var(FILE *f, char line[OFFICE_LINE], unsigned *at)
 	return NULL;
 }
 
-/* Copies the value of the variable, of the environment or else of the file that
- * ZCONFIG names; "" if neither has it.  Lines that set no variable are ignored,
- * as the file may be a script.  0, or -1 with errno. */
-static int
-read_var(const char *name, char value[OFFICE_LINE])
-{
-	const char *given = getenv(name), *file = getenv("ZCONFIG"), *s;
-	size_t n = strlen(name);
-	char line[OFFICE_LINE];
-	unsigned at = 0;
-	FILE *f;
-
-	*value = '\0';
-	if (given != NULL && *given != '\0')
-		text_fmt(value, OFFICE_LINE, "%s", given);
-	if (*value != '\0' || file == NULL || *file == '\0')
-		return 0;
-	f = fopen(file, "r");
-	if (f == NULL)
-		return -1;
-	do {
-		s = office_next_var(f, line, &at);
-		if (s != NULL && strncmp(s, name, n) == 0 && s[n] == '=')
-			strcpy(value, s + n + 1);
-	} while (*value == '\0' && at > 0);
-	fclose(f);
-	return 0;
-}
-
-int
-office_read_routers(struct office_routers *r)
-{
-	static const char own[] =
-	    ":public:private:queue:transport:postman:freezer:";
-	char list[OFFICE_LINE], name[OFFICE_LINE + 2], *p;
-	int i;
-
-	r->v[0] = "router";
-	r->n = 1;
-	if (read_var("ROUTERDIRS", list) < 0) {
-		text_fmt(r->why, sizeof(r->why), "cannot read %s: %s",
-		    getenv("ZCONFIG"), strerror(errno));
-		return -1;
-	}
-	text_fmt(r->list, sizeof(r->list), "%s:" OFFICE_BULK, list);
-	for (p = strtok(r->list, ":"); p != NULL; p = strtok(NULL, ":")) {
-		for (i = 0; i < r->n && strcmp(r->v[i], p) != 0; i++)
-			;
-		text_fmt(name, sizeof(name), ":%s:", p);
-		if (*p == '.' || strchr(p, '/') != NULL ||
-		    i == OFFICE_ROUTERS || strstr(own, name) != NULL) {
-			text_fmt(r->why, sizeof(r->why), "ROUTERDIRS=%s: %s "
-			    "is no directory of a router, or there are more "
-			    "than eight", list, p);
-			r->n = 1;
-			return -1;
-		}
-		if (i == r->n && strcmp(p, "deferred") != 0)
-			r->v[r->n++] = p;
-	}
-	return 0;
-}
-
 /* ---- the name of this host ------------------------------------------- */
 
 static char host_name[MAILNAME_SIZE];
@@ -348,29 +279,26 @@ read_mailname(const char *dir)
 	return s;
 }
 
-const char *
-mailname_given(const char *dir)
+enum mailname_source
+mailname_find(const char *dir)
 {
-	return set_host_name(getenv("MAILNAME")) == 0 ||
-	    set_host_name(read_mailname(dir)) == 0 ? host_name : NULL;
-}
+	struct utsname uts;
+	const char *s;
 
-int
-mailname_is_empty(const char *dir)
-{
-	const char *s = mailname_given(dir) == NULL ? read_mailname(dir) : NULL;
-
-	return s != NULL && *s == '\0';
+	if (set_host_name(getenv("MAILNAME")) == 0)
+		return MAILNAME_GIVEN;
+	s = read_mailname(dir);
+	if (set_host_name(s) == 0)
+		return MAILNAME_GIVEN;
+	if (uname(&uts) < 0 || set_host_name(uts.nodename) < 0)
+		strcpy(host_name, "localhost");
+	return s != NULL && *s == '\0' ? MAILNAME_EMPTY : MAILNAME_SYSTEM;
 }
 
 const char *
 mailname(const char *dir)
 {
-	struct utsname uts;
-
-	if (mailname_given(dir) == NULL &&
-	    (uname(&uts) < 0 || set_host_name(uts.nodename) < 0))
-		strcpy(host_name, "localhost");
+	mailname_find(dir);
 	return host_name;
 }
 

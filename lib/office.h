@@ -20,7 +20,7 @@
 
 /* Returns X/Y/123-45 without its directories. */
 const char *name_base(const char *name);
-unsigned long name_num(const char *name);	/* 123 of X/Y/123-45 */
+#define name_num(name)	num_of(name_base(name), NULL)	/* 123 of X/Y/123-45 */
 /* Returns the name_base of the text if the text is a name: a digit first, not
  * too long, behind at most two hash directories.  Else returns NULL, as the
  * path could lead elsewhere. */
@@ -56,20 +56,6 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 
 #define OFFICE_BULK	"bulk"	/* directory of mail with a low Precedence */
-#define OFFICE_ROUTERS	10
-
-/* office_routers: the directories that submit -q reads, in their order: router,
- * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
- * OFFICE_BULK, which need not exist. */
-struct office_routers {
-	const char *v[OFFICE_ROUTERS];
-	int	n;
-	char	list[OFFICE_LINE + 8];	/* the names, each with its NUL */
-	char	why[OFFICE_LINE + 200];	/* what is wrong with ROUTERDIRS */
-};
-
-/* Reads ROUTERDIRS: 0, or -1 with why set and router as the only directory. */
-int	office_read_routers(struct office_routers *);
 
 #define MAILNAME_MOST	253	/* bytes of a name */
 #define MAILNAME_SIZE	(MAILNAME_MOST + 1)	/* the NUL included */
@@ -77,10 +63,11 @@ int	office_read_routers(struct office_routers *);
 /* Returns the name of this host, good until the next call.  dir is the
  * directory of the file mailname, $MAILSHARE if NULL. */
 const char *mailname(const char *dir);
-/* Returns the name from the environment or from that file, or NULL. */
-const char *mailname_given(const char *dir);
-/* Returns 1 if the file mailname is needed, and its first line has no word. */
-int	mailname_is_empty(const char *dir);
+/* Returns where that name comes from.  MAILNAME_GIVEN: the environment or the
+ * file; MAILNAME_EMPTY: the system, as the first line of the file has no word;
+ * MAILNAME_SYSTEM: the system, as the file is missing or wrong. */
+enum mailname_source { MAILNAME_GIVEN, MAILNAME_EMPTY, MAILNAME_SYSTEM };
+enum mailname_source mailname_find(const char *dir);
 int	mailname_is_valid(const char *);	/* a host can have this name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the

@@ -1,5 +1,6 @@
 /*
- * scan.c - lists the files of a directory, oldest first, for submit and mailq.
+ * scan.c - lists the files of a directory, oldest first, and the directories of
+ * routers, for submit and mailq.
  *
  *	12:00:01  1234
  *	12:00:07  99	the shorter number first, then in order of digits
@@ -90,4 +91,68 @@ scan_count(const char *po, const char *dir, int (*fits)(const char *))
 	if (d != NULL)
 		closedir(d);
 	return n;
+}
+
+/* ---- the directories ------------------------------------------------- */
+
+/* Copies the value of ROUTERDIRS, of the environment or else of the file that
+ * ZCONFIG names; "" if neither has it.  Lines that set no variable are ignored,
+ * as the file may be a script.  0, or -1 with errno. */
+static int
+read_routerdirs(char value[OFFICE_LINE])
+{
+	const char *given = getenv("ROUTERDIRS"), *file = getenv("ZCONFIG"), *s;
+	char line[OFFICE_LINE];
+	unsigned at = 0;
+	FILE *f;
+
+	*value = '\0';
+	if (given != NULL && *given != '\0')
+		text_fmt(value, OFFICE_LINE, "%s", given);
+	if (*value != '\0' || file == NULL || *file == '\0')
+		return 0;
+	f = fopen(file, "r");
+	if (f == NULL)
+		return -1;
+	do {
+		s = office_next_var(f, line, &at);
+		if (s != NULL && strncmp(s, "ROUTERDIRS=", 11) == 0)
+			strcpy(value, s + 11);
+	} while (*value == '\0' && at > 0);
+	fclose(f);
+	return 0;
+}
+
+int
+office_read_routers(struct office_routers *r)
+{
+	static const char own[] =
+	    ":public:private:queue:transport:postman:freezer:";
+	char list[OFFICE_LINE], name[OFFICE_LINE + 2], *p;
+	int i;
+
+	r->v[0] = "router";
+	r->n = 1;
+	if (read_routerdirs(list) < 0) {
+		text_fmt(r->why, sizeof(r->why), "cannot read %s: %s",
+		    getenv("ZCONFIG"), strerror(errno));
+		return -1;
+	}
+	text_fmt(r->list, sizeof(r->list), "%s:" OFFICE_BULK, list);
+	for (p = strtok(r->list, ":"); p != NULL; p = strtok(NULL, ":")) {
+		for (i = 0; i < r->n && strcmp(r->v[i], p) != 0; i++)
+			;
+		text_fmt(name, sizeof(name), ":%s:", p);
+		if (*p == '.' || strchr(p, '/') != NULL ||
+		    i == OFFICE_ROUTERS || strstr(own, name) != NULL) {
+			text_fmt(r->why, sizeof(r->why), "ROUTERDIRS=%s: %s "
+			    "is no directory of a router, or there are more "
+			    "than eight", list, p);
+			r->n = 1;
+			return -1;
+		}
+		if (i == r->n && strcmp(p, "deferred") != 0)
+			r->v[r->n++] = p;
+	}
+	return 0;
 }

@@ -1,8 +1,10 @@
 /*
- * scan.h - lists the files of a directory, oldest first: see scan.c.
+ * scan.h - lists files, oldest first, and directories of routers: see scan.c.
  */
 #ifndef SCAN_H
 #define SCAN_H
+
+#include "office.h"
 
 struct scanned {
 	char	*name;
@@ -23,5 +25,20 @@ void	scan_free(struct scan *);
 /* Returns the number of files whose names fit. */
 unsigned scan_count(const char *po, const char *dir,
 	    int (*fits)(const char *));
+
+#define OFFICE_ROUTERS	10
+
+/* office_routers: the directories that submit -q reads, in their order: router,
+ * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
+ * OFFICE_BULK, which need not exist. */
+struct office_routers {
+	const char *v[OFFICE_ROUTERS];
+	int	n;
+	char	list[OFFICE_LINE + 8];	/* the names, each with its NUL */
+	char	why[OFFICE_LINE + 200];	/* what is wrong with ROUTERDIRS */
+};
+
+/* Reads ROUTERDIRS: 0, or -1 with why set and router as the only directory. */
+int	office_read_routers(struct office_routers *);
 
 #endif

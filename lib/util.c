@@ -327,13 +327,11 @@ span_add(struct text *t, long s, int n)
 
 /* ---- log ------------------------------------------------------------- */
 
-int log_level = L_INFO;
-int log_masks;
-int log_copy = -1;
+struct logs logs = { L_INFO, 0, -1 };
 
 static struct {
 	int	fd;		/* gets the lines; 2 until log_open */
-	unsigned long lost;	/* lines that log_copy did not take */
+	unsigned long lost;	/* lines that logs.copy did not take */
 	size_t	used;		/* bytes in buf */
 	size_t	shown;		/* of used, bytes that were written to 2 and
 				 * wait for the file */
@@ -394,17 +392,17 @@ mask_addresses(struct text *t)
 	t->len = strlen(t->s);
 }
 
-/* Writes the line to log_copy, unless that would block.  Logs the number of
- * lost lines when log_copy takes one again. */
+/* Writes the line to logs.copy, unless that would block.  Logs the number of
+ * lost lines when logs.copy takes one again. */
 static void
 copy_line(const char *line, size_t n)
 {
 	unsigned long lost = lg.lost;
 
-	if (log_copy < 0)
+	if (logs.copy < 0)
 		return;
 	lg.lost++;
-	if (write(log_copy, line, n) < 0)
+	if (write(logs.copy, line, n) < 0)
 		return;
 	lg.lost = 0;
 	if (lost > 0)
@@ -412,7 +410,7 @@ copy_line(const char *line, size_t n)
 }
 
 /* If the new file cannot be opened, the old one stays in use, so that a reload
- * with a wrong name loses no line.  The first file and log_copy get the lines
+ * with a wrong name loses no line.  The first file and logs.copy get the lines
  * of the start, too, as perhaps nobody saw standard error. */
 int
 log_open(const char *path)
@@ -438,14 +436,14 @@ log_line(int level, const char *f, va_list ap)
 	char line[2048];
 	struct text t;
 
-	if (level > log_level)
+	if (level > logs.level)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_copy(&t, log_stamp(), 14);
 	text_copy(&t, name[level], strlen(name[level]));
 	t.clean = 1;
 	text_vadd(&t, f, ap);
-	if (log_masks)
+	if (logs.masks)
 		mask_addresses(&t);
 	while (line[t.len - 1] == ' ')
 		line[--t.len] = '\0';
@@ -1122,12 +1120,6 @@ heap_del(struct heap *h, struct timer *t)
 	h->n--;
 	if (i < h->n)
 		heap_sift(h, i, h->v[h->n]);
-}
-
-struct timer *
-heap_first(const struct heap *h)
-{
-	return h->n > 0 ? h->v[0].timer : NULL;
 }
 
 double

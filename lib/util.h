@@ -137,10 +137,14 @@ void	span_add(struct text *, long, int n);
 
 enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
-extern int log_level;		/* lines of a higher level are not written */
-extern int log_masks;		/* each word with an @ is written as @ */
-extern int log_copy;	/* a descriptor that gets each line, too, unless that
-			 * would block; -1: none */
+struct logs {
+	int	level;		/* lines of a higher level are not written */
+	int	masks;		/* 1: each word with an @ is written as @ */
+	int	copy;		/* a descriptor that gets each line, too, unless
+				 * that would block; -1: none */
+};
+
+extern struct logs logs;	/* set by the program */
 
 /* Opens the log, anew if another file has its name now: 0, or -1. */
 int	log_open(const char *path);
@@ -310,7 +314,8 @@ int	heap_reserve(struct heap *, unsigned n);
 void	heap_set(struct heap *, struct timer *, double when);
 /* Removes the timer, if it is in the heap. */
 void	heap_del(struct heap *, struct timer *);
-struct timer *heap_first(const struct heap *);	/* NULL when empty */
+/* The timer that is due first, or NULL. */
+#define heap_first(h)	((h)->n > 0 ? (h)->v[0].timer : NULL)
 /* The due time of a timer in the heap. */
 #define heap_when(h, t) ((h)->v[(t)->pos - 1].when)
 /* Returns the seconds until the first timer is due, an hour at most. */

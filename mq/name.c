@@ -19,6 +19,7 @@
  */
 #include "mq.h"
 #include "../lib/deferred.h"
+#include "../lib/scan.h"
 #include <ctype.h>
 
 int

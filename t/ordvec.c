@@ -943,7 +943,7 @@ choices(long blocked, long picks)
 int
 main(int argc, char **argv)
 {
-	log_level = L_WARN;
+	logs.level = L_WARN;
 	opt.pick_channel = NULL;
 	clock_read();
 	now.mono = 1000;

@@ -797,7 +797,7 @@ main(int argc, char **argv)
 		lib_usage();
 	dsn.most = (long)most;
 	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
-	log_level = L_ERR - 1;
+	logs.level = L_ERR - 1;
 	return dsn_begin(&dsn, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);
 }

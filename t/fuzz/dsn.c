@@ -160,7 +160,7 @@ LLVMFuzzerTestOneInput(const unsigned char *s, size_t n)
 	memcpy(before, s, n);
 	fuzz_file(NAME, s, n);
 	fuzz_file("../queue/" NAME, "the body\n", 9);
-	log_level = L_ERR - 1;
+	logs.level = L_ERR - 1;
 	job("delay");
 	job("failure");
 	check_file(n, fuzz_read(NAME, after, sizeof(after)));

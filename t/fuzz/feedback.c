@@ -106,7 +106,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		return 0;
 	memcpy(s, data + 1, n - 1);
 	s[n - 1] = '\0';
-	log_level = -1;
+	logs.level = -1;
 	as[data[0] % 5](s);
 	return 0;
 }
