@@ -385,17 +385,14 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 /* Reads the answer of the scheduler, and gives a password if it wants one: 0,
  * or -1 with why. */
 static int
-read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
-    void (*report)(void *, const char *), void *arg)
+read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX])
 {
-	enum mq_read result = mq_read_dump(queue, &a->in, why, report, arg);
+	enum mq_read result = mq_read_dump(queue, &a->in, why);
 
 	if (result != MQ_READ_TWO)
 		return result == MQ_READ_DONE ? 0 : -1;
-	/* mq_read_two reads the queue or the report, not both */
 	if (mq_ask_again(a))
-		return mq_read_two(queue, &a->in, want.login, why,
-		    queue->both ? NULL : report, arg);
+		return mq_read_two(queue, &a->in, want.login, why);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
 }
@@ -418,7 +415,9 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	}
 	memset(&ring, 0, sizeof(ring));
 	ring.f = f;
-	if (read_answer(queue, a, why, put_report_line, &ring) < 0) {
+	queue->report = put_report_line;
+	queue->report_arg = &ring;
+	if (read_answer(queue, a, why) < 0) {
 		mq_complain("%s", why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other_office(queue, a)) {
@@ -449,8 +448,7 @@ ask_dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (read_answer(queue, a, why, queue->both ? mq_keep_thread : NULL,
-	    NULL) < 0) {
+	if (read_answer(queue, a, why) < 0) {
 		mq_complain("%s", why);
 		return X_UNAVAILABLE;
 	}
@@ -471,6 +469,7 @@ ask_and_show(struct mq_ask *a)
 			return mq_fail_memory();
 		queue.only_dests = want.dests;
 		queue.both = want.order.verb == MQ_SHOW;
+		queue.report = queue.both ? mq_keep_thread : NULL;
 		queue.with_dests = want.listing == WATCH;
 		rc = want.listing == REPORT ? ask_report(&queue, a) :
 		    ask_dump(&queue, a);

@@ -32,11 +32,10 @@
 /* Adds a line of the scheduler's list of holds, in which a message has a name
  * without directories: 0, or -1 without memory. */
 static int
-add_hold(struct mq_queue *q, char *line)
+add_hold(struct mq_queue *q, const char *line)
 {
 	struct mq_msg *m;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "address ", 8) == 0)
 		return mq_note_add(q, MQ_HOLD_ADDRESS, line + 8, MQ_UNKNOWN);
 	if (strncmp(line, "message ", 8) != 0)
@@ -50,15 +49,13 @@ static int
 read_holds(struct mq_queue *q, const char *po)
 {
 	int bad = 0, fd = fd_plain(path_in(po, ".mailq.holds"), O_RDONLY, NULL);
-	char line[2 * MQ_WORD_MAX];
-	FILE *f = NULL;
+	struct lines l;
 
-	if (fd >= 0 && (f = fdopen(fd, "r")) == NULL)
+	line_start(&l, fd, 0);
+	while (fd >= 0 && bad == 0 && line_next(&l))
+		bad = add_hold(q, l.line);
+	if (fd >= 0)
 		close(fd);
-	while (f != NULL && bad == 0 && fgets(line, sizeof(line), f) != NULL)
-		bad = add_hold(q, line);
-	if (f != NULL)
-		fclose(f);
 	return bad;
 }
 
@@ -231,14 +228,14 @@ put_details(int n, int age, int bounces)
 		    mq_span(age));
 }
 
-/* Prints a text such as "; 3 set aside (1 double bounce), the oldest 2d old".
- */
 void
-mq_put_aside(const struct mq_queue *q, const char *head)
+mq_put_not_listed(const struct mq_queue *q)
 {
+	if (q->evicted > 0)
+		printf("; %d evicted", q->evicted);
 	if (q->aside <= 0 || q->filtered)
 		return;
-	mq_print("%s%d set aside", head, q->aside);
+	printf("; %d set aside", q->aside);
 	put_details(q->aside, q->aside_age, q->bounces);
 }
 
@@ -270,7 +267,6 @@ void
 mq_put_around(const struct mq_queue *q, int postman)
 {
 	const struct mq_unrouted *u;
-	const struct mq_note *note;
 	unsigned i;
 
 	if (q->filtered)
@@ -297,11 +293,19 @@ mq_put_around(const struct mq_queue *q, int postman)
 		put_details(q->aside, q->aside_age, q->bounces);
 		putchar('\n');
 	}
-	for (note = q->notes; note != NULL; note = note->next)
-		put_note(note);
+	for (i = 0; i < q->nnotes; i++)
+		put_note(&q->notes[i]);
 }
 
 /* ---- counts ----------------------------------------------------------- */
+
+static void
+put_count(const char *name, int n, int age)
+{
+	if (n != MQ_UNKNOWN)
+		printf("%s %d\n%s-oldest %d\n", name, n, name,
+		    n == 0 ? 0 : age);
+}
 
 void
 mq_put_around_counts(const struct mq_queue *q)
@@ -310,16 +314,11 @@ mq_put_around_counts(const struct mq_queue *q)
 	    "deferred", "failed", "dsns", "set-aside" };
 	int i;
 
-	if (q->router != MQ_UNKNOWN)
-		printf("router %d\nrouter-oldest %d\n", q->router,
-		    q->router == 0 ? 0 : q->router_age);
-	if (q->deferred != MQ_UNKNOWN)
-		printf("unrouted %d\nunrouted-oldest %d\n", q->deferred,
-		    q->deferred == 0 ? 0 : q->deferred_age);
+	put_count("router", q->router, q->router_age);
+	put_count("unrouted", q->deferred, q->deferred_age);
+	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
-		printf("set-aside %d\nset-aside-oldest %d\n"
-		    "double-bounces %d\n", q->aside,
-		    q->aside == 0 ? 0 : q->aside_age, q->bounces);
+		printf("double-bounces %d\n", q->bounces);
 	/* nothing was read beside the queue, and the dump had no totals: the
 	 * scheduler is ZMailer's, older, or on another machine */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&

@@ -43,6 +43,7 @@
 #define LEFT_AGE	60	/* seconds; a younger pipe may be in use */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
+#define TCP		2	/* number of the place behind both pipes */
 
 /* ---- waiting --------------------------------------------------------- */
 
@@ -533,42 +534,24 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 
 /* ---- in turn --------------------------------------------------------- */
 
-/* Asks the next of the usual places: 1 if it answers, else 0. */
-static int
-ask_usual(struct mq_ask *a)
-{
-	char path[MQ_PATH_MAX];
-
-	switch (a->place) {
-	case 0:
-		if (text_fmt(path, sizeof(path), "%s/public/.mailq.text",
-		    a->postoffice) < 0)
-			return 0;
-		return ask_pipe(a, path, 0);
-	case 1:
-		return ask_pipe(a, a->rendezvous != NULL ? a->rendezvous :
-		    RENDEZVOUS, 0);
-	default:
-		return ask_tcp(a, "127.0.0.1", PORT);
-	}
-}
-
 int
 mq_ask_next(struct mq_ask *a)
 {
+	const char *path;
+
 	mq_ask_close(a);
 	if (a->host != NULL || a->port != NULL)
-		return ask_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
-		    a->port != NULL ? a->port : PORT);
-	if (a->pipe != NULL)
-		return a->place++ == 0 && ask_pipe(a, a->pipe, 1);
-	for (; a->place < 3; a->place++)
-		if (ask_usual(a)) {
-			/* TCP keeps its place, for the next address */
-			a->place += a->place < 2;
+		a->place = TCP;
+	while (a->place < TCP) {
+		path = a->pipe != NULL ? a->pipe : a->place == 0 ?
+		    path_in(a->postoffice, "public/.mailq.text") :
+		    a->rendezvous != NULL ? a->rendezvous : RENDEZVOUS;
+		a->place = a->pipe != NULL ? TCP + 1 : a->place + 1;
+		if (ask_pipe(a, path, a->pipe != NULL))
 			return 1;
-		}
-	return 0;
+	}
+	return a->place == TCP && ask_tcp(a, a->host != NULL ? a->host :
+	    "127.0.0.1", a->port != NULL ? a->port : PORT);
 }
 
 int
@@ -582,15 +565,13 @@ mq_ask_again(struct mq_ask *a)
 int
 mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 {
-	char path[MQ_PATH_MAX], base[MQ_PATH_MAX], words[REQUEST_MAX];
+	const char *path = path_in(a->postoffice, ".mailq.command");
+	const char *base = path_in(a->postoffice, "public/.mailq.command");
+	char words[REQUEST_MAX];
 
 	a->in.fd = -1;
-	if (text_fmt(path, sizeof(path), "%s/.mailq.command",
-	    a->postoffice) < 0 ||
-	    text_fmt(base, sizeof(base), "%s/public/.mailq.command",
-	    a->postoffice) < 0 ||
-	    text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
-		mq_ask_add_why(a, "the path of the command pipe is too long");
+	if (text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
+		mq_ask_add_why(a, "the command is too long");
 		return -1;
 	}
 	if (send_words(a, path, base, 1, words) < 0)

@@ -196,7 +196,8 @@ mq_json_around(const struct mq_queue *q)
 		put_unrouted(&q->unrouted[i]);
 	if (q->aside > 0)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
-	for (note = q->notes; note != NULL; note = note->next) {
+	for (i = 0; i < q->nnotes; i++) {
+		note = &q->notes[i];
 		fputs(note->kind == MQ_ORPHAN ? "{\"orphan\":" :
 		    note->kind == MQ_FREEZER ? "{\"frozen\":" :
 		    "{\"hold\":", stdout);

@@ -47,20 +47,16 @@ void
 mq_free(struct mq_queue *q)
 {
 	struct mq_dest *d;
-	struct mq_note *note, *next;
 
 	for (d = q->dests; d != NULL; d = d->next)
 		free(d->facts);
-	for (note = q->notes; note != NULL; note = next) {
-		next = note->next;
-		free(note);
-	}
 	free_table(&q->words);
 	free_table(&q->messages);
 	free_table(&q->dest_table);
 	free(q->msgs);
 	free(q->jobs);
 	free(q->whys);
+	free(q->notes);
 	free(q->unrouted);
 	memset(q, 0, sizeof(*q));
 }
@@ -72,18 +68,21 @@ alloc_counted(struct mq_queue *q, size_t n)
 	return q->bytes > BYTES_MOST ? NULL : calloc(1, n);
 }
 
-int
-mq_grow_array(struct mq_queue *q, void **v, unsigned n, unsigned *room,
+/* Makes room for another element of an array, and counts the memory: 0 or -1.
+ */
+static int
+grow_array(struct mq_queue *q, void **v, unsigned n, unsigned *room,
     size_t size)
 {
 	unsigned had = *room;
 
 	if (mem_grow(v, n, room, size) < 0)
 		return -1;
-	if (q != NULL)
-		q->bytes += (double)(*room - had) * (double)size;
-	return q != NULL && q->bytes > BYTES_MOST ? -1 : 0;
+	q->bytes += (double)(*room - had) * (double)size;
+	return q->bytes > BYTES_MOST ? -1 : 0;
 }
+#define GROW(q, v, n, room) \
+	grow_array(q, (void **)&(v), n, &(room), sizeof(*(v)))
 
 int
 mq_init(struct mq_queue *q)
@@ -94,11 +93,9 @@ mq_init(struct mq_queue *q)
 	q->aside = q->aside_age = q->router = q->router_age = MQ_UNKNOWN;
 	q->deferred = q->deferred_age = q->evicted_age = MQ_UNKNOWN;
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
-	q->last_note = &q->notes;
 	/* loops over an empty queue need an array, too */
-	return mq_grow_array(q, (void **)&q->msgs, 0, &q->room_msgs,
-	    sizeof(*q->msgs)) < 0 || mq_grow_array(q, (void **)&q->jobs, 0,
-	    &q->room_jobs, sizeof(*q->jobs)) < 0 ? -1 : 0;
+	return GROW(q, q->msgs, 0, q->room_msgs) < 0 ||
+	    GROW(q, q->jobs, 0, q->room_jobs) < 0 ? -1 : 0;
 }
 
 /* ---- words and destinations ------------------------------------------ */
@@ -205,8 +202,7 @@ mq_msg_get(struct mq_queue *q, const char *name, int make)
 		return NULL;
 	if (w->id < q->nmsgs)	/* a new word has the id nmsgs */
 		return &q->msgs[w->id];
-	if (mq_grow_array(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
-	    sizeof(*q->msgs)) < 0)
+	if (GROW(q, q->msgs, q->nmsgs, q->room_msgs) < 0)
 		return NULL;
 	m = &q->msgs[q->nmsgs++];
 	memset(m, 0, sizeof(*m));
@@ -244,8 +240,7 @@ mq_job_add(struct mq_queue *q, struct mq_msg *m)
 {
 	struct mq_job *j;
 
-	if (mq_grow_array(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
-	    sizeof(*q->jobs)) < 0)
+	if (GROW(q, q->jobs, q->njobs, q->room_jobs) < 0)
 		return NULL;
 	j = &q->jobs[q->njobs++];
 	mq_job_init(j);
@@ -299,43 +294,38 @@ mq_why_add(struct mq_queue *q, unsigned msg, unsigned long off,
 {
 	struct mq_why *w;
 
-	if (mq_grow_array(q, (void **)&q->whys, q->nwhys, &q->room_whys,
-	    sizeof(*q->whys)) < 0)
+	if (GROW(q, q->whys, q->nwhys, q->room_whys) < 0)
 		return -1;
 	w = &q->whys[q->nwhys];
 	w->msg = msg;
 	w->off = off;
 	w->reason = mq_intern(q, reason);
-	if (w->reason == NULL)
-		return -1;
-	q->nwhys++;
-	return 0;
+	q->nwhys += w->reason != NULL;
+	return w->reason == NULL ? -1 : 0;
 }
 
 int
 mq_note_add(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
 {
-	struct mq_note *note = alloc_counted(q, sizeof(*note));
+	struct mq_note *note;
 
-	if (note == NULL || (note->what = mq_intern(q, what)) == NULL) {
-		free(note);
+	if (GROW(q, q->notes, q->nnotes, q->room_notes) < 0)
 		return -1;
-	}
+	note = &q->notes[q->nnotes];
 	note->kind = kind;
 	note->age = age;
-	*q->last_note = note;
-	q->last_note = &note->next;
-	return 0;
+	note->what = mq_intern(q, what);
+	q->nnotes += note->what != NULL;
+	return note->what == NULL ? -1 : 0;
 }
 
 unsigned
 mq_note_count(const struct mq_queue *q, enum mq_kind kind)
 {
-	const struct mq_note *note;
-	unsigned n = 0;
+	unsigned i, n = 0;
 
-	for (note = q->notes; note != NULL; note = note->next)
-		n += note->kind == kind;
+	for (i = 0; i < q->nnotes; i++)
+		n += q->notes[i].kind == kind;
 	return n;
 }
 

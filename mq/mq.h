@@ -133,7 +133,6 @@ enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_FREEZER,
 	       MQ_KINDS };
 
 struct mq_note {
-	struct mq_note *next;	/* list in the order of adding */
 	enum mq_kind kind;
 	const char *what;
 	long	age;		/* seconds; MQ_UNKNOWN */
@@ -163,8 +162,8 @@ struct mq_queue {
 	struct mq_job *jobs;
 	struct mq_why *whys;	/* sorted by mq_why_sort */
 	struct mq_dest *dests;
-	unsigned nmsgs, njobs, nwhys, ndests;
-	unsigned room_msgs, room_jobs, room_whys;
+	unsigned nmsgs, njobs, nwhys, nnotes, ndests;
+	unsigned room_msgs, room_jobs, room_whys, room_notes;
 	unsigned unread;	/* messages with unread set */
 	double	bytes;		/* memory in use */
 	double	stored;		/* messages, by the scheduler's report */
@@ -184,7 +183,7 @@ struct mq_queue {
 	struct mq_unrouted *unrouted;	/* the readable messages of deferred/,
 					 * oldest first */
 	unsigned nunrouted;
-	struct mq_note *notes, **last_note;
+	struct mq_note *notes;
 	double	totals[MQ_TOTALS];	/* totals[0] MQ_UNKNOWN: none */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
 	int	facts;		/* the dump had the part "Facts:", so the
@@ -192,9 +191,12 @@ struct mq_queue {
 	int	strays_read;	/* mq_read_strays has run */
 	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
-	/* the caller sets the next three before the dump is read */
+	/* the caller sets the next five before the dump is read */
+	void	(*report)(void *, const char *);	/* gets each line of the
+							 * report; or NULL */
+	void	*report_arg;	/* its first argument */
+	int	both;		/* with a report: keep the queue, too */
 	int	only_dests;	/* keep only destinations */
-	int	both;		/* keep the queue and pass the report on */
 	int	with_dests;	/* keep facts of destinations with the queue */
 	int	filtered;	/* a filter hides jobs or destinations */
 	int	picked;		/* pick.c has filtered the messages */
@@ -214,10 +216,6 @@ struct mq_sum {
 
 int	mq_init(struct mq_queue *);	/* 0 or -1 */
 void	mq_free(struct mq_queue *);
-/* Makes room for another element of an array; a queue that is not NULL counts
- * the memory.  0 or -1. */
-int	mq_grow_array(struct mq_queue *, void **v, unsigned n, unsigned *room,
-	    size_t size);
 /* Functions that return a pointer to a new element return NULL if there is no
  * memory, or the queue has all the memory that it may have.  mq_intern stores a
  * text once. */
@@ -272,7 +270,7 @@ struct mq_ask {
 	const char *host, *port, *pipe;		/* as given, or NULL */
 	const char *postoffice;
 	const char *rendezvous;
-	int	place;		/* index of the next place */
+	int	place;		/* number of the next place, from 0 */
 	int	address;	/* index of the host's next address */
 	int	local;		/* the scheduler is on this machine */
 	int	denied;		/* we have no permission to open a pipe */
@@ -307,19 +305,15 @@ enum mq_read {
 	MQ_READ_TWO		/* the scheduler has protocol 2 */
 };
 
-/* Reads a dump into the queue.  If report is not NULL, each line of the
- * scheduler's report goes to report, and the queue is kept only if both is set.
- */
+/* Reads a dump into the queue. */
 enum mq_read mq_read_dump(struct mq_queue *, struct mq_in *,
-	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
-	    void *arg);
+	    char why[MQ_WHY_MAX]);
 
-/* Reads the queue or the report by protocol 2, on a new connection: 0, or -1
- * with the reason in why.  login is "user/password"; NULL: those of
- * scheduler.auth (two.c). */
+/* Reads the queue, or the report if only that is wanted, by protocol 2, on a
+ * new connection: 0, or -1 with the reason in why.  login is "user/password";
+ * NULL: those of scheduler.auth (two.c). */
 int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
-	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
-	    void *arg);
+	    char why[MQ_WHY_MAX]);
 /* Makes the MD5 of a text, in hexadecimal (md5.c). */
 void	mq_md5(const char *, char hex[33]);
 
@@ -377,9 +371,9 @@ int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
-/* Prints head and the number of messages in postman/; nothing if there are none
- * or there is a filter. */
-void	mq_put_aside(const struct mq_queue *, const char *head);
+/* Prints the number of evicted messages, and without a filter that of postman/,
+ * such as "; 2 evicted; 3 set aside (1 double bounce), the oldest 2d old". */
+void	mq_put_not_listed(const struct mq_queue *);
 /* Prints the counts of -c for mail beside the queue. */
 void	mq_put_around_counts(const struct mq_queue *);
 

@@ -46,8 +46,6 @@ enum end {
 struct reader {
 	struct mq_queue *q;
 	struct mq_in *in;
-	void	(*report)(void *, const char *);
-	void	*arg;
 	int	brief;		/* vertices are skipped */
 	int	has_heading;	/* the line "Destinations:" was reported */
 	int	mixed;		/* numbers of vertices do not ascend */
@@ -151,20 +149,13 @@ read_field(struct reader *r, const char *stop)
 static long
 read_number(struct reader *r, const char *ends)
 {
-	long n = 0;
-	int c, digits = 0;
+	int c = read_field(r, ends);
+	unsigned long n;
 
-	while ((c = get_byte(r)) >= '0' && c <= '9' && digits < 10) {
-		if (n > (NUM_MOST - (c - '0')) / 10)
-			break;
-		n = n * 10 + (c - '0');
-		digits++;
-	}
 	if (c < 0)
-		return fail_cut(r);
-	if (c == '\0' || strchr(ends, c) == NULL || digits == 0)
-		return fail_number(r);
-	return n;
+		return -1;
+	return strchr(ends, c) == NULL ||
+	    num_upto(r->tok, NUM_MOST, &n, NULL) < 0 ? fail_number(r) : (long)n;
 }
 
 /* Parses a number, which may have a sign and is not less than least: 0 or -1.
@@ -530,23 +521,18 @@ read_vertices(struct reader *r)
 static enum end
 skip_vertices(struct reader *r)
 {
-	char head[8];
-	size_t n = 0;
-	int c;
+	int c, begins;		/* the field is the first of a line */
 
-	while ((c = get_byte(r)) >= 0) {
-		if (c != '\n') {
-			if (n < sizeof(head) - 1)
-				head[n++] = (char)c;
-			continue;
-		}
-		head[n] = '\0';
-		n = 0;
-		if (strcmp(head, "End:") == 0)
-			return END_HEADING;
-	}
-	return n > 0 || r->in->why[0] != '\0' ? fail_cut(r) :
-	    fail(r, "there is no report, or it is cut short%s", "");
+	do {
+		if (is_at_end(r))
+			return fail(r, "there is no report, or it is cut "
+			    "short%s", "");
+		begins = r->ended;
+		c = read_field(r, ",>");
+		if (c < 0)
+			return END_ERROR;
+	} while (!begins || c != '\n' || strcmp(r->tok, "End:") != 0);
+	return END_HEADING;
 }
 
 /* Reads the report up to and including "Facts:". */
@@ -561,8 +547,8 @@ read_report(struct reader *r)
 		if (read_field(r, "") < 0)
 			return END_ERROR;
 		ended = strncmp(r->tok, last, sizeof(last) - 1) == 0;
-		if (r->report != NULL)
-			r->report(r->arg, r->tok);
+		if (r->q->report != NULL)
+			r->q->report(r->q->report_arg, r->tok);
 	}
 	p = strstr(r->tok, stored);
 	if (p == NULL)
@@ -761,7 +747,7 @@ keep_dest(struct reader *r, char **f)
 			return fail_number(r);
 	if (r->q->only_dests || r->q->with_dests)
 		return keep_dest_facts(r, f, &k);
-	if (r->report == NULL)
+	if (r->q->report == NULL)
 		return 0;
 	/* a line as for a thread, CHANNEL/HOST/N, so that -f finds it */
 	text_init(&t, line, sizeof(line));
@@ -772,9 +758,9 @@ keep_dest(struct reader *r, char **f)
 	if (strcmp(f[8], "-") != 0)
 		text_add(&t, " dead for %ss: %s", f[8], f[10]);
 	if (!r->has_heading)
-		r->report(r->arg, "Destinations:");
+		r->q->report(r->q->report_arg, "Destinations:");
 	r->has_heading = 1;
-	r->report(r->arg, line);
+	r->q->report(r->q->report_arg, line);
 	return 0;
 }
 
@@ -882,8 +868,7 @@ read_greeting(struct reader *r)
 }
 
 enum mq_read
-mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
-    void (*report)(void *, const char *), void *arg)
+mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX])
 {
 	static struct reader r;		/* large for a stack */
 	enum mq_read greeting;
@@ -892,9 +877,7 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	memset(&r, 0, sizeof(r));
 	r.q = q;
 	r.in = in;
-	r.report = report;
-	r.brief = (report != NULL && !q->both) || q->only_dests;
-	r.arg = arg;
+	r.brief = (q->report != NULL && !q->both) || q->only_dests;
 	r.line = 1;
 	r.ahead = -2;
 	r.why = why;

@@ -42,7 +42,8 @@ static const struct {
 	{ MQ_FROZEN, "", "frozen, the scheduler was started with -F" },
 	{ MQ_FROZEN, ANY, "frozen, the scheduler was started with %s" },
 	{ MQ_COMMAND, ANY, "no clause has a command for it" },
-	{ MQ_EVICTED, ANY, "evicted, waits on disk" }
+	{ MQ_EVICTED, ANY, "evicted, waits on disk" },
+	{ MQ_OTHER, ANY, "%s" }		/* fits every state */
 };
 
 /* Prints the state in words.  Returns 1; or 0 if nothing was printed, as there
@@ -60,13 +61,12 @@ put_state(const struct mq_job *j)
 		    *what != '\0' ? ": " : "", what);
 		return 1;
 	}
-	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+	for (i = 0; waits[i].state != MQ_OTHER; i++)
 		if (waits[i].state == (enum mq_state)j->state &&
 		    (waits[i].what == ANY || strcmp(waits[i].what, what) == 0))
 			break;
-	mq_print(i < sizeof(waits) / sizeof(*waits) ? waits[i].words : "%s",
-	    what);
-	return i < sizeof(waits) / sizeof(*waits) || *what != '\0';
+	mq_print(waits[i].words, what);
+	return waits[i].state != MQ_OTHER || *what != '\0';
 }
 
 /* Prints what the job waits for. */
@@ -120,16 +120,13 @@ mq_put_message(const struct mq_msg *m)
 static long
 age_of_attempt(const struct mq_msg *m, const struct mq_job *j, const char *po)
 {
-	char path[MQ_PATH_MAX];
 	struct stat control, message;
 
 	if (po == NULL || name_parse(m->name) == NULL || m->first != m->last ||
 	    j->state == MQ_RUN || j->state == MQ_QUEUEONLY ||
 	    j->state == MQ_FROZEN || j->state == MQ_COMMAND ||
-	    text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0 ||
-	    lstat(path, &control) < 0 ||
-	    text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
-	    lstat(path, &message) < 0)
+	    lstat(path_in(po, "transport/%s", m->name), &control) < 0 ||
+	    lstat(path_in(po, "queue/%s", m->name), &message) < 0)
 		return -1;
 	/* a control file as old as the message: no agent has written to it */
 	return control.st_mtime <= message.st_ctime ? -1 :
@@ -198,15 +195,6 @@ put_users(const struct mq_rcpts *r, const struct mq_job *j)
 		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
 }
 
-/* Prints the number of evicted messages, and that of postman/. */
-static void
-put_not_listed(const struct mq_queue *q)
-{
-	if (q->evicted > 0)
-		printf("; %d evicted", q->evicted);
-	mq_put_aside(q, "; ");
-}
-
 /* Prints the number of control files that could not be read, if any. */
 static void
 put_unread(const struct mq_queue *q)
@@ -231,7 +219,7 @@ mq_put_totals(const struct mq_queue *q)
 	if (sum.skipped > 0)
 		printf("; %lu skipped", sum.skipped);
 	put_unread(q);
-	put_not_listed(q);
+	mq_put_not_listed(q);
 	putchar('\n');
 }
 
@@ -254,7 +242,7 @@ mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
 		mq_print("the queue is empty");
 	put_unread(q);
 	if (!q->filtered)
-		put_not_listed(q);
+		mq_put_not_listed(q);
 	putchar('\n');
 	mq_put_around(q, 0);
 	return 1;

@@ -114,8 +114,8 @@ add_name(void *arg, const char *name)
 {
 	struct names *s = arg;
 
-	if (mq_grow_array(NULL, (void **)&s->v, s->n, &s->room,
-	    sizeof(*s->v)) < 0 || (s->v[s->n] = mem_dup(name)) == NULL)
+	if (mem_grow((void **)&s->v, s->n, &s->room, sizeof(*s->v)) < 0 ||
+	    (s->v[s->n] = mem_dup(name)) == NULL)
 		s->error = ENOMEM;
 	else
 		s->n++;
@@ -275,18 +275,15 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const struct ctl *c,
 {
 	struct mq_rcpt *v;
 
-	if (mq_grow_array(NULL, (void **)&r->v, r->n, &r->room,
-	    sizeof(*r->v)) < 0)
+	if (mem_grow((void **)&r->v, r->n, &r->room, sizeof(*r->v)) < 0)
 		return -1;
 	v = &r->v[r->n];
 	v->dest = d;
 	v->off = (unsigned)c->l.off;
 	v->reason = reason;
 	v->user = mem_dup(c->user);
-	if (v->user == NULL)
-		return -1;
-	r->n++;
-	return 0;
+	r->n += v->user != NULL;
+	return v->user == NULL ? -1 : 0;
 }
 
 void

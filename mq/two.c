@@ -42,8 +42,6 @@
 struct talk {
 	struct mq_queue *q;
 	struct mq_in *in;
-	void	(*report)(void *, const char *);
-	void	*arg;
 	char	*why;
 	double	wall;
 	size_t	len;
@@ -313,17 +311,14 @@ read_thread(struct talk *t, struct mq_dest *d)
 static int
 add_dest(struct talk *t)
 {
-	char *host = strchr(t->line, '\t'), *end;
+	char *f[2];
 
-	if (host == NULL)
+	if (mq_split_fields(t->line, f, 2) < 0)
 		return set_error(t, "\"%.100s\" is no thread", t->line);
-	*host++ = '\0';
-	end = strchr(host, '\t');
-	if (end != NULL)
-		*end = '\0';
-	if (strlen(t->line) >= MQ_WORD_MAX || strlen(host) >= MQ_WORD_MAX)
-		return set_error(t, "\"%.60s\" is too long", host);
-	return mq_dest_get(t->q, t->line, host) == NULL ? fail_memory(t) : 0;
+	f[1][strcspn(f[1], "\t")] = '\0';
+	if (strlen(f[0]) >= MQ_WORD_MAX || strlen(f[1]) >= MQ_WORD_MAX)
+		return set_error(t, "\"%.60s\" is too long", f[1]);
+	return mq_dest_get(t->q, f[0], f[1]) == NULL ? fail_memory(t) : 0;
 }
 
 static int
@@ -353,13 +348,13 @@ read_report(struct talk *t)
 	if (send_command(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
 	while ((answer = read_answer_line(t)) == ANSWER_LINE)
-		t->report(t->arg, t->line);
+		t->q->report(t->q->report_arg, t->line);
 	return answer == ANSWER_END ? 0 : -1;
 }
 
 int
 mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
-    char why[MQ_WHY_MAX], void (*report)(void *, const char *), void *arg)
+    char why[MQ_WHY_MAX])
 {
 	static struct talk t;
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
@@ -368,14 +363,13 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	memset(&t, 0, sizeof(t));
 	t.q = q;
 	t.in = in;
-	t.report = report;
-	t.arg = arg;
 	t.why = why;
 	t.wall = difftime(time(NULL), (time_t)0);
 	why[0] = '\0';
 	rc = log_in(&t, login);
 	if (rc == 0)
-		rc = report != NULL ? read_report(&t) : read_queue(&t);
+		rc = q->report != NULL && !q->both ? read_report(&t) :
+		    read_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

@@ -105,19 +105,23 @@ matches_word(const char *word, char **patterns, const char *num)
 	return 0;
 }
 
+/* Complains by errno that the message is not released.  Returns an exit code.
+ */
+static int
+fail_release(const char *dir, const char *name)
+{
+	int rc = errno == EACCES || errno == EPERM ? X_NOPERM : X_UNAVAILABLE;
+
+	mq_complain("%s/%s is not released: %s", dir, name, strerror(errno));
+	return rc;
+}
+
 /* Releases a message, or names it in a dry run: 0, or an exit code. */
 static int
 release_file(const char *po, const char *num, int dry)
 {
-	int rc;
-
-	if (!dry && deferred_remove(po, num) < 0 && errno != ENOENT) {
-		rc = errno == EACCES || errno == EPERM ? X_NOPERM :
-		    X_UNAVAILABLE;
-		mq_complain(DEFERRED "/%s is not released: %s", num,
-		    strerror(errno));
-		return rc;
-	}
+	if (!dry && deferred_remove(po, num) < 0 && errno != ENOENT)
+		return fail_release(DEFERRED, num);
 	printf(DEFERRED "/%s: %s\n", num, dry ? "would be released" :
 	    "released, the next run of submit -q tries it");
 	return 0;
@@ -128,28 +132,21 @@ release_file(const char *po, const char *num, int dry)
 static int
 release_frozen(const char *po, const char *name, int dry)
 {
-	char from[MQ_PATH_MAX], to[MQ_PATH_MAX];
-	int n = (int)strspn(name, "0123456789"), bad;
+	int n = (int)strspn(name, "0123456789");
+	const char *from = path_in(po, "freezer/%s", name);
+	const char *to = path_in(po, "router/%.*s", n, name);
 	struct stat st;
 
-	if (text_fmt(from, sizeof(from), "%s/freezer/%s", po, name) < 0 ||
-	    text_fmt(to, sizeof(to), "%s/router/%.*s", po, n, name) < 0)
-		return X_UNAVAILABLE;
-	bad = lstat(from, &st);
-	if (bad == 0 && !S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		bad = -1;
-	}
+	if (lstat(from, &st) < 0)
+		return fail_release("freezer", name);
+	errno = EINVAL;
 	/* a name in router/ is not replaced */
-	if (bad == 0 && !dry)
-		bad = link(from, to) < 0 ? -1 : unlink(from);
-	if (bad == 0) {
-		printf("freezer/%s: %s router/%.*s\n", name, dry ?
-		    "would be moved to" : "moved to", n, name);
-		return 0;
-	}
-	mq_complain("freezer/%s is not released: %s", name, strerror(errno));
-	return errno == EACCES || errno == EPERM ? X_NOPERM : X_UNAVAILABLE;
+	if (!S_ISREG(st.st_mode) ||
+	    (!dry && (link(from, to) < 0 || unlink(from) < 0)))
+		return fail_release("freezer", name);
+	printf("freezer/%s: %s router/%.*s\n", name, dry ?
+	    "would be moved to" : "moved to", n, name);
+	return 0;
 }
 
 int

@@ -138,8 +138,8 @@ word_error(enum mq_verb verb, const char *what)
 static int
 add_word(struct mq_order *o, char *what)
 {
-	if (what == NULL || mq_grow_array(NULL, (void **)&o->what, o->n,
-	    &o->room, sizeof(*o->what)) < 0)
+	if (what == NULL || mem_grow((void **)&o->what, o->n, &o->room,
+	    sizeof(*o->what)) < 0)
 		return mq_fail_memory();
 	o->what[o->n++] = what;
 	return 0;
@@ -346,9 +346,11 @@ static int
 put_released(const struct mq_queue *q, const char *what)
 {
 	const struct mq_note *note;
+	unsigned i;
 	int n = 0;
 
-	for (note = q->notes; note != NULL; note = note->next) {
+	for (i = 0; i < q->nnotes; i++) {
+		note = &q->notes[i];
 		if (note->kind == MQ_ORPHAN || note->kind == MQ_FREEZER ||
 		    (strcmp(what, "all") != 0 &&
 		    strcmp(what, note->what) != 0))

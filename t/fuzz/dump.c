@@ -44,7 +44,7 @@ line(void *arg, const char *s)
 
 /* By protocol 1; by protocol 2 if it begins so, with what we send behind it. */
 static int
-take(struct mq_queue *q, char *why, void (*report)(void *, const char *))
+take(struct mq_queue *q, char *why)
 {
 	static struct mq_in in;
 	int rc, two;
@@ -53,8 +53,8 @@ take(struct mq_queue *q, char *why, void (*report)(void *, const char *))
 		memset(&in, 0, offsetof(struct mq_in, buf));
 		in.begun = 1;
 		in.fd = open("../in", O_RDWR | O_APPEND);
-		rc = two ? mq_read_two(q, &in, "u/p", why, report, NULL) :
-		    mq_read_dump(q, &in, why, report, NULL);
+		rc = two ? mq_read_two(q, &in, "u/p", why) :
+		    mq_read_dump(q, &in, why);
 		close(in.fd);
 		fuzz_must(rc <= 0 || !two, "protocol 2 is asked for once");
 	}
@@ -72,7 +72,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		return 0;
 	fuzz_must(mq_init(&q) == 0, "memory");
 	fuzz_file("../in", data + 1, n - 1);
-	if (take(&q, why, data[0] & 1 ? line : NULL) < 0)
+	q.report = data[0] & 1 ? line : NULL;
+	if (take(&q, why) < 0)
 		fuzz_must(why[0] != '\0', "there is a reason");
 	else if (!(data[0] & 1))
 		show(&q);
