@@ -49,23 +49,14 @@ why_path_of(const char *office, const char *num)
 	    num : "");
 }
 
-static long
-pause_after(unsigned long tries)
-{
-	long pause = PAUSE_LEAST;
-
-	for (; tries > 1 && pause < PAUSE_MOST; tries--)
-		pause *= 2;
-	return pause < PAUSE_MOST ? pause : PAUSE_MOST;
-}
-
 int
 deferred_read(const char *office, const char *num, struct deferred *d)
 {
 	char line[DEFERRED_WHY + 48];
 	const char *p;
 	struct stat st;
-	long n;
+	unsigned long try;
+	long n, pause = PAUSE_LEAST;
 	int fd = fd_plain(why_path_of(office, num), O_RDONLY, &st);
 
 	if (fd < 0)
@@ -84,8 +75,11 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 		return -1;
 	text_fmt(d->reason, sizeof(d->reason), "%s", p + 1);
 	d->last = (long)st.st_mtime;
-	d->next = d->last < LONG_MAX - PAUSE_MOST ?
-	    d->last + pause_after(d->tries) : LONG_MAX;
+	for (try = 1; try < d->tries && pause < PAUSE_MOST; try++)
+		pause *= 2;
+	if (pause > PAUSE_MOST)
+		pause = PAUSE_MOST;
+	d->next = d->last < LONG_MAX - pause ? d->last + pause : LONG_MAX;
 	return 0;
 }
 

@@ -547,17 +547,18 @@ clock_read(void)
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-/* Returns 1 once in a second, so that a lack of memory that thousands of files
- * meet does not fill the log. */
-static int
-can_log_memory(void)
+/* Logs a lack of memory and sets errno.  There is one line in a second, as
+ * thousands of files may meet the lack. */
+static void
+log_no_memory(size_t bytes)
 {
 	static double next;
 
-	if (now.mono < next)
-		return 0;
-	next = now.mono + 1;
-	return 1;
+	if (now.mono >= next) {
+		log_err("memory bytes=%lu there is none", (unsigned long)bytes);
+		next = now.mono + 1;
+	}
+	errno = ENOMEM;		/* calloc of ISO C need not set errno */
 }
 
 /* Gets 1 byte for 0, as some systems return NULL for 0. */
@@ -566,10 +567,8 @@ mem_get(size_t n)
 {
 	void *p = calloc(1, n > 0 ? n : 1);
 
-	if (p == NULL && can_log_memory())
-		log_err("memory bytes=%lu there is none", (unsigned long)n);
 	if (p == NULL)
-		errno = ENOMEM;	/* calloc of ISO C need not set errno */
+		log_no_memory(n);
 	return p;
 }
 
@@ -1062,8 +1061,7 @@ heap_reserve(struct heap *h, unsigned n)
 		return 0;
 	v = realloc(h->v, size * sizeof(*v));
 	if (v == NULL) {
-		if (can_log_memory())
-			log_err("memory heap=%u there is none", size);
+		log_no_memory(size * sizeof(*v));
 		return -1;
 	}
 	h->v = v;

@@ -257,30 +257,22 @@ int	line_next(struct lines *);
 /*
  * A list is linked through two members of its objects; prv of the first is the
  * last.  PREPEND makes o the first, APPEND the last; INSERT puts o before at,
- * which is NULL if the list is empty; REMOVE unlinks o.
+ * or behind the last if at is NULL; REMOVE unlinks o.
  */
 #define INSERT(first, o, at, nxt, prv) \
 	do { \
 		(o)->nxt = (at); \
-		(o)->prv = (o)->nxt == NULL ? (o) : (o)->nxt->prv; \
+		(o)->prv = (o); \
+		if ((first) != NULL) \
+			(o)->prv = ((o)->nxt == NULL ? (first) : (at))->prv; \
 		if ((o)->nxt == (first)) \
 			(first) = (o); \
 		else \
 			(o)->prv->nxt = (o); \
-		if ((o)->nxt != NULL) \
-			(o)->nxt->prv = (o); \
+		((o)->nxt != NULL ? (o)->nxt : (first))->prv = (o); \
 	} while (0)
 #define PREPEND(first, o, nxt, prv) INSERT(first, o, first, nxt, prv)
-#define APPEND(first, o, nxt, prv) \
-	do { \
-		(o)->nxt = NULL; \
-		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
-		if ((first) == NULL) \
-			(first) = (o); \
-		else \
-			(o)->prv->nxt = (o); \
-		(first)->prv = (o); \
-	} while (0)
+#define APPEND(first, o, nxt, prv) INSERT(first, o, NULL, nxt, prv)
 #define REMOVE(first, o, nxt, prv) \
 	do { \
 		if ((o)->nxt != NULL) \
