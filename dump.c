@@ -635,26 +635,26 @@ emit_bare_messages(void)
 static void
 emit_stubs(void)
 {
-	const struct stub *s;
+	const char *name;
 	struct skip k;
 	struct stat st;
 	struct hlink *l = NULL;
 	char path[PATH_MAX_];
 	unsigned n = 0;
-	long next, age = 0;	/* seconds, of the oldest forgotten message */
+	long age = 0;	/* seconds, of the oldest forgotten message */
+	double due;
 
-	while ((l = hash_each(&q.stubs, l)) != NULL) {
-		s = OWNER(struct stub, link, l);
-		if (in_get_skip(s, &k) < 0) {
+	while ((name = in_next_stub(&l, &k, &due)) != NULL) {
+		if (k.why == NULL) {
 			n++;
-			text_fmt(path, sizeof(path), "../queue/%s", s->name);
+			text_fmt(path, sizeof(path), "../queue/%s", name);
 			if (lstat(path, &st) == 0 &&
 			    file_age(st.st_mtime) > age)
 				age = file_age(st.st_mtime);
 			continue;
 		}
-		next = heap_when(&q.due_stubs, &s->due) - now.mono;
-		emit("s\t%-s\t%ld\t%-s", s->name, next < 0 ? 0 : next, k.why);
+		emit("s\t%-s\t%ld\t%-s", name, due < now.mono ? 0 :
+		    (long)(due - now.mono), k.why);
 		if (k.pid != 0)
 			emit(" (%d)", k.pid);
 		emit("\n");

@@ -11,13 +11,12 @@
  *
  * Loading.  spool.c finds entries, ctlfile.c reads them recipient by recipient,
  * and this module makes one vertex of all recipients with the same channel and
- * host.  Each reading has a number, and a thread has the number of the last
- * reading that found mail for the thread:
+ * host.  During the reading of a file the thread points to that vertex:
  *
- *	reading 7	r line for smtp/a.example
- *	last_reading is 6	the message has no vertex there yet: one is
- *			made, and thread->last_reading = 7, thread->vertex = it
- *	last_reading is 7	the recipient joins thread->vertex
+ *	r line for smtp/a.example	thread->new_vertex is NULL: a vertex is
+ *					made, and new_vertex points to it
+ *	another one			the recipient joins new_vertex
+ *	end of the file			new_vertex is NULL again
  *
  * So n recipients cost O(n), whatever the number of hosts.  Vertices start
  * their threads after the whole file was read.  If it is bad they are freed,
@@ -107,6 +106,25 @@
 #define CHECKED_NEAR	50	/* messages checked near one that waits */
 #define BUCKETS		10000	/* buckets of q.messages in one choice */
 
+/*
+ * stub: what core keeps of a forgotten message.  The file is read when the stub
+ * is due.  Where pointers have eight bytes, a stub with a name of up to 9 bytes
+ * needs 64, places in a hash and a heap included; a longer name needs more.
+ * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
+ */
+struct stub {
+	struct hlink link;	/* by the number of the name */
+	struct timer due;	/* in q.due_stubs: when the file is read; or in
+				 * ready of a channel */
+	int	until;		/* mono; earliest time for a vertex of the
+				 * message to go */
+	int	born;		/* mono; born of the message */
+	unsigned seen : 15;	/* number of the last request that the message
+				 * has been checked for */
+	unsigned skipped : 1;	/* a struct skip is behind the name */
+	char	name[1];	/* with hash directories: "X/Y/123-45" */
+};
+
 /* Returns the message or the stub with this name, directories included; or
  * NULL. */
 static struct message *
@@ -155,13 +173,28 @@ has_most_stubs(void)
 	    q.stubs.n >= (unsigned)q.config->evicted;
 }
 
-int
-in_get_skip(const struct stub *s, struct skip *k)
+/* Copies the skip of the stub; k->why is NULL if its file was not skipped. */
+static void
+get_skip(const struct stub *s, struct skip *k)
 {
-	if (!s->skipped)
-		return -1;
-	memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
-	return 0;
+	memset(k, 0, sizeof(*k));
+	if (s->skipped)
+		memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
+}
+
+const char *
+in_next_stub(struct hlink **at, struct skip *k, double *due)
+{
+	const struct stub *s;
+
+	*at = hash_each(&q.stubs, *at);
+	if (*at == NULL)
+		return NULL;
+	s = OWNER(struct stub, link, *at);
+	get_skip(s, k);
+	if (s->skipped)
+		*due = heap_when(&q.due_stubs, &s->due);
+	return s->name;
 }
 
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
@@ -211,7 +244,7 @@ remove_stub(const char *name, struct past *p)
 	p->until = s->until;
 	p->born = s->born;
 	p->seen = s->seen;
-	in_get_skip(s, &p->skip);
+	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
 	hash_del(&q.stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
@@ -589,9 +622,7 @@ forget_waiting(void)
 
 /* ---- one message ------------------------------------------------------ */
 
-static unsigned reading;	/* number of the present reading of a file */
-
-/* Adds the recipient in c to the vertex of its thread, which this reading makes
+/* Adds the recipient in c to the vertex of its thread, which is made
  * if there is none: 0, or -1 without memory. */
 static int
 add_rcpt(struct message *m, const struct ctl *c)
@@ -601,13 +632,11 @@ add_rcpt(struct message *m, const struct ctl *c)
 
 	if (t == NULL)
 		return -1;
-	if (t->last_reading != reading) {
-		t->vertex = msg_new_vertex(m, t);
-		if (t->vertex == NULL)
-			return -1;
-		t->last_reading = reading;
-	}
-	v = t->vertex;
+	if (t->new_vertex == NULL)
+		t->new_vertex = msg_new_vertex(m, t);
+	v = t->new_vertex;
+	if (v == NULL)
+		return -1;
 	if (c->delays < v->warned)
 		v->warned = c->delays;
 	v->box = ctl_mailbox_hash(c);
@@ -625,8 +654,8 @@ apply_cancel(struct message *m, struct ctl *c)
 	const struct thread *t = chan == NULL ? NULL :
 	    th_lookup(chan, c->host, 0);
 
-	if (t != NULL && t->last_reading == reading)
-		t->vertex->cancel = c->cancel;
+	if (t != NULL && t->new_vertex != NULL)
+		t->new_vertex->cancel = c->cancel;
 	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
 	    strcmp(c->host, "delay") != 0)
 		m->dsn_due = c->ndiag = 0;
@@ -657,12 +686,12 @@ read_rcpts(struct ctl *c)
 	struct message *m = mem_get(offsetof(struct message, name) +
 	    strlen(c->name) + 2 * opt.levels + 1);
 	int letter, bad = m == NULL;
+	struct vertex *v;
 
 	if (m != NULL) {
 		strcpy(m->name, c->name);
 		m->dsn_due = 1;		/* unless apply_cancel clears it */
 	}
-	reading++;
 	while (!bad && c->why == NULL && (letter = ctl_next_pending(c)) > 0)
 		if (letter == 'T')
 			continue;
@@ -673,6 +702,9 @@ read_rcpts(struct ctl *c)
 			    "the scheduler's own";
 		else
 			bad = add_rcpt(m, c) < 0;
+	for (v = m == NULL ? NULL : msg_first_vertex(m); v != NULL;
+	    v = msg_next_vertex(v))
+		v->thread->new_vertex = NULL;
 	if (bad)
 		set_skipped(c, "there is no memory for it");
 	return m;
@@ -877,7 +909,10 @@ in_load_named(const char *base)
 		forget_waiting();
 	load_file(name, &opened);
 	s = stub_named(name);
-	return s != NULL && in_get_skip(s, &k) == 0 ? k.why : NULL;
+	if (s == NULL)
+		return NULL;
+	get_skip(s, &k);
+	return k.why;
 }
 
 /* ---- turns ------------------------------------------------------------ */

@@ -399,8 +399,10 @@ const char *in_load_named(const char *name);
  * Returns the number of files, or -1 without memory. */
 enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
 long	in_add_request(enum ask, char **patterns);
-/* Copies the skip of the stub: 0, or -1 if its file was not skipped. */
-int	in_get_skip(const struct stub *, struct skip *);
+/* Returns the name of the next forgotten message, or NULL; *at is NULL before
+ * the first one.  If its file was skipped, sets the skip, and *due to the time
+ * of the next look at the file, mono; else sets why of the skip to NULL. */
+const char *in_next_stub(struct hlink **at, struct skip *, double *due);
 
 /* ======================================================================
  * ta.c - transport agents

@@ -322,27 +322,7 @@ struct message {
 
 #define msg_age(m)	(NOW - (m)->born)	/* seconds */
 
-/*
- * stub: what core keeps of a forgotten message.  The file is read when the stub
- * is due.  Owned by intake.c.  Where pointers have eight bytes, a stub with a
- * name of up to 10 bytes needs 64, places in a hash and a heap included; a
- * longer name needs more.  Costs: O(1) to find a stub by its number,
- * O(log stubs) for its timer.
- */
-struct stub {
-	struct hlink link;	/* by the number of the name */
-	struct timer due;	/* in q.due_stubs: when the file is read; or in
-				 * ready of a channel */
-	int	until;		/* mono; earliest time for a vertex of the
-				 * message to go */
-	int	born;		/* mono; born of the message */
-	unsigned seen : 15;	/* number of the last request (intake.c) that
-				 * the message has been checked for */
-	unsigned skipped : 1;	/* a struct skip is behind the name */
-	char	name[1];	/* with hash directories: "X/Y/123-45" */
-};
-
-/* skip: why a file was not loaded when it was due. */
+/* skip: why the file of a stub was not loaded when it was due. */
 struct skip {
 	const char *why;	/* a constant text */
 	int	pid;		/* process that has locked the file; 0: none */
@@ -414,10 +394,8 @@ struct thread {
 	const char *held;	/* the hold on the address, or NULL */
 	unsigned fresh;		/* vertices appended to ready since ready was
 				 * sorted */
-	/* of intake.c */
-	unsigned last_reading;	/* number of the last reading of a file, of all
-				 * readings, that found mail for the thread */
-	struct vertex *vertex;	/* vertex with the recipients of that file */
+	struct vertex *new_vertex;	/* vertex of the control file that is
+					 * being read, or NULL */
 	double	soonest;	/* mono; earliest time for a vertex in WAIT; 0:
 				 * not known */
 	double	woken;		/* mono; when a good report last made vertices
@@ -520,7 +498,7 @@ struct queue {
 	struct config *config;
 	struct hold *holds;
 	struct hash messages;	/* in core, by num */
-	struct hash stubs;	/* forgotten messages, by num */
+	struct hash stubs;	/* of forgotten messages, by num (intake.c) */
 	struct hash dests;	/* threads, by channel, host and box */
 	struct heap due_threads;	/* by due */
 	struct heap due_messages;	/* in core, by due */
