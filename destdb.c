@@ -314,6 +314,7 @@ sleep_by_file(struct thread *t, const struct record *r, const char *other)
 	t->window = 0;
 	t->until = now.mono + span;
 	t->by_other = 1;
+	note_leaver(0);
 }
 
 /* Returns the channel of a record; NULL without memory, or if the channel is

@@ -81,9 +81,10 @@
  * keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked): fifty near each of the 64 that began to wait last, then a thousand.
- * A search in vain is not repeated before a second has passed, a destination
- * has died, or more than 64 vertices have begun to wait.
+ * checked): fifty near one of the 64 that began to wait last (note_leaver), or
+ * all.  After a search of all in vain, only messages noted since are checked,
+ * until a destination dies, a hold changes or more than 64 have been noted.
+ * For a READY message, a thousand are checked.
  */
 #include "scheduler.h"
 
@@ -102,9 +103,10 @@
 #define REQUEST_MOST	32767U	/* largest number of a request; 15 bits */
 #define CHOICE		10	/* messages that can leave among which one is
 				 * chosen */
-#define CHECKED_MOST	1000	/* messages checked for one choice */
-#define CHECKED_NEAR	50	/* messages checked near one that waits */
-#define BUCKETS		10000	/* buckets of q.messages in one choice */
+#define CHECKED_MOST	1000	/* messages checked for a READY one */
+#define CHECKED_NEAR	50	/* messages checked near one that can leave */
+#define BUCKETS		10000	/* buckets of q.messages checked for a READY
+				 * message */
 
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
@@ -306,6 +308,7 @@ add_request(enum ask what, char **patterns, const char *host)
 	struct hlink *l = NULL;
 
 	if (stubs_behind == 0) {	/* no lap: numbers begin again */
+		free_requests();
 		last_request = 0;
 		while ((l = hash_each(&q.stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
@@ -392,9 +395,10 @@ static struct {
 	long	largest_at;	/* mono; when q.largest was set */
 	unsigned bucket;	/* of the message that was chosen last; the next
 				 * search begins behind this bucket */
-	unsigned long moves;	/* q.nwaits of which q.waiters was searched */
-	long	vain_at;	/* mono; when CHECKED_MOST messages were checked
-				 * and none of them waited */
+	unsigned long nleavers;	/* the calls of note_leaver before this one were
+				 * examined */
+	int	none_waits;	/* 1: of all messages, only those that were
+				 * noted since may be waiting */
 } found;
 
 /* Sets q.largest, once a second at most. */
@@ -541,19 +545,21 @@ forget_message(struct message *m)
 
 /*
  * Chooses one of the next CHOICE messages that can leave, or NULL.  It checks
- * at most most messages, and at most CHECKED_NEAR more behind the first that
- * can leave.  If c is NULL, messages that wait can leave, and the one that
- * waits longest is chosen.  If not, room is needed for a message of the channel
- * c: READY messages of other channels above their shares can leave, and the one
- * loaded last is chosen.  The next search begins behind the chosen message, so
+ * at most CHECKED_NEAR messages behind the first that can leave.  If c is NULL,
+ * messages that wait can leave, and the one that waits longest is chosen.  If
+ * not, room is needed for a message of the channel c: of CHECKED_MOST messages,
+ * READY ones of other channels above their shares can leave, and the one loaded
+ * last is chosen.  The next search begins behind the chosen message, so
  * messages that wait equally long take turns.
  */
 static struct message *
-choose_leaver(const struct chan *c, unsigned most)
+choose_leaver(const struct chan *c)
 {
 	struct message *m, *best = NULL;
 	const struct chan *o = c == NULL ? NULL : q.chans;
 	unsigned i, looked = 0, n = 0, of_best = 0;
+	unsigned most = c == NULL ? q.messages.n : CHECKED_MOST;
+	unsigned last = c == NULL ? q.messages.mask : BUCKETS;
 	double at, until, rank, highest = 0;
 	int wants_waiting = c == NULL;
 	struct hlink *l;
@@ -562,8 +568,8 @@ choose_leaver(const struct chan *c, unsigned most)
 		o = o->next;
 	if (c != NULL && o == NULL)
 		return NULL;
-	for (i = 0; i <= q.messages.mask && i < BUCKETS &&
-	    looked < most && n < CHOICE; i++) {
+	for (i = 0; i <= q.messages.mask && i <= last && looked < most &&
+	    n < CHOICE; i++) {
 		l = *hash_chain(&q.messages, ++found.bucket);
 		for (; l != NULL; l = l->next, looked++) {
 			m = OWNER(struct message, link, l);
@@ -589,31 +595,44 @@ choose_leaver(const struct chan *c, unsigned most)
 	return best;
 }
 
-/* Forgets a message that waits: 0, or -1 if none was found.  The search is near
- * each message that began to wait; then among CHECKED_MOST, and after a search
- * in vain not again in the same second. */
+/* Returns a message with this number that waits, or NULL. */
+static struct message *
+find_waiting(unsigned long num)
+{
+	struct message *m = msg_find_number(num, NULL);
+	double until;
+
+	while (m != NULL && stub_due(m, &until) <= now.mono)
+		m = msg_find_number(num, m);
+	return m;
+}
+
+/* Forgets a message that waits: 0, or -1 if there is none.  The search is near
+ * the first noted message that waits; else, unless none can be found, among all
+ * messages. */
 static int
 forget_waiting(void)
 {
 	struct message *m = NULL;
-	unsigned long num;
+	unsigned long num = 0;
 
-	if (q.nwaits - found.moves > MOVES) {	/* some were overwritten */
-		found.moves = q.nwaits - MOVES;
-		found.vain_at = 0;
+	if (q.nleavers - found.nleavers > LEAVERS) {	/* some are lost */
+		found.nleavers = q.nleavers - LEAVERS;
+		found.none_waits = 0;
 	}
-	while (m == NULL && found.moves != q.nwaits) {
-		num = q.waiters[found.moves++ % MOVES];
-		found.bucket = (unsigned)num - 1;
+	for (; found.nleavers != q.nleavers; found.nleavers++) {
+		num = q.leavers[found.nleavers % LEAVERS];
+		if ((m = find_waiting(num)) != NULL)
+			break;		/* it stays noted until it leaves */
 		if (num == 0)
-			found.vain_at = 0;
-		else
-			m = choose_leaver(NULL, CHECKED_NEAR);
+			found.none_waits = 0;
 	}
-	if (m == NULL && NOW != found.vain_at)
-		m = choose_leaver(NULL, CHECKED_MOST);
+	if (m != NULL)
+		found.bucket = num - 1;
+	if (m != NULL || !found.none_waits)
+		m = choose_leaver(NULL);
 	if (m == NULL) {
-		found.vain_at = NOW;
+		found.none_waits = 1;
 		return -1;
 	}
 	forget_message(m);
@@ -729,7 +748,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->dsn_stale = c->ndiag > 0;
 	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_stale;
 	m->verbose = c->has_verbose != 0;
-	m->wants_delay = c->asks_delay != 0;
+	m->notify = c->all_notify;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		v->wakeup = p->until;
 }
@@ -868,8 +887,9 @@ skip_file(const struct ctl *c, const struct past *p)
 	}
 }
 
-/* Loads the file with this name.  Returns the message, or NULL if the file
- * cannot be used.  Sets *opened to 1 if the file was opened. */
+/* Loads the file with this name, unless its message is in core.  Removes its
+ * stub.  Returns the message, or NULL if the file cannot be used.  Sets *opened
+ * to 1 if the file was opened. */
 static struct message *
 load_file(const char *name, int *opened)
 {
@@ -877,7 +897,11 @@ load_file(const char *name, int *opened)
 	struct past past;
 	struct message *m = NULL;
 
+	*opened = 0;
 	remove_stub(name, &past);
+	/* the stub may be of an earlier file of that name */
+	if (message_named(name) != NULL)
+		return NULL;
 	if (ctl_open(&c, name) == 0) {
 		if (past.skip.pid != 0)
 			c.since = past.skip.since;
@@ -889,8 +913,6 @@ load_file(const char *name, int *opened)
 		set_skipped(&c, "it cannot be used, nor moved to postman");
 	if (c.later)
 		skip_file(&c, &past);
-	if (stubs_behind == 0)
-		free_requests();
 	return m;
 }
 
@@ -1031,7 +1053,7 @@ static int
 forget_for_stub(void)
 {
 	const struct chan *c = poorest_channel();
-	struct message *m = c == NULL ? NULL : choose_leaver(c, CHECKED_MOST);
+	struct message *m = c == NULL ? NULL : choose_leaver(c);
 
 	/* after the exchange the channel of m still has as many as c */
 	if (m == NULL || m->chan->msgs < c->msgs + 2)
@@ -1045,10 +1067,9 @@ forget_for_stub(void)
 static enum loaded
 load_next(int forgotten)
 {
-	int full = is_core_full(), opened = 0;
+	int full = is_core_full(), opened;
 	const struct stub *s;
-	struct message *m = NULL, *leaver;
-	struct past past;
+	struct message *m, *leaver;
 	char name[NAME_MAX_];
 
 	if (forgotten && (s = next_stub()) != NULL)
@@ -1059,20 +1080,14 @@ load_next(int forgotten)
 		return LOADED_NONE;
 	if (!forgotten)
 		scan.name[0] = '\0';
-	if (message_named(name) == NULL)
-		m = load_file(name, &opened);
-	else {		/* the stub is of an earlier file of that name */
-		remove_stub(name, &past);
-		if (stubs_behind == 0)
-			free_requests();
-	}
+	m = load_file(name, &opened);
 	if (opened && scan.files++ == 0)
 		scan.began = now.mono;
 	if (m == NULL)
 		return LOADED_FILE;
 	if (full) {
 		leaver = m->chan == NULL ? NULL :
-		    choose_leaver(m->chan, CHECKED_MOST);
+		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
 	}
 	return LOADED_MESSAGE;
@@ -1146,6 +1161,8 @@ in_load_files(void)
 		if (got == LOADED_NONE)
 			break;
 	}
+	if (stubs_behind == 0)
+		free_requests();
 	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
 		scan.files = 0;		/* the scan is over */
 	if (!q.start_loaded)

@@ -138,9 +138,12 @@ must_be_pinned(const struct vertex *v)
 static int
 write_all_tags(struct message *m)
 {
-	struct vertex *v = m->untagged ? msg_first_vertex(m) : NULL;
+	struct vertex *v = msg_first_vertex(m);
 
+	if (!m->untagged)
+		return 0;
 	m->untagged = 0;
+	note_leaver(m->link.hash);
 	for (; v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_FED && write_tags(v) < 0)
 			m->untagged = 1;
@@ -189,6 +192,8 @@ end_vertex(struct vertex *v)
 		q.rcpts_out += th_is_dsn(t) ? 0 : v->npending;
 	m->nvertices--;
 	m->ndsn -= th_is_dsn(t);
+	if (m->nvertices > 0 && m->nfed == 0)
+		note_leaver(m->link.hash);
 	msg_end_vertex(v);
 	v->next = ended_vertices;
 	ended_vertices = v;
@@ -483,7 +488,7 @@ warning_age(const struct vertex *v)
 		return LONG_MAX;
 	s = &v->thread->ring->conf->v;
 	return v->warned < s->warn_ages.n &&
-	    (s->delayreport || v->msg->wants_delay) ?
+	    (s->delayreport || v->msg->notify & NOTIFY_DELAY) ?
 	    s->warn_ages.at[v->warned] : LONG_MAX;
 }
 
@@ -860,12 +865,14 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 /* Returns 1 if the sender has asked for a DSN on the delivery, or if the file
  * cannot be read now: the agent dsn reads it again. */
 static int
-wants_success(const char *name, unsigned long off)
+wants_success(const struct message *m, unsigned long off)
 {
 	const struct ctl *c;
 
+	if (!(m->notify & NOTIFY_SUCCESS))
+		return 0;
 	errno = 0;
-	c = ctl_find_rcpt(name, off);
+	c = ctl_find_rcpt(m->name, off);
 	if (c == NULL)
 		return errno != 0 && errno != ENOENT;
 	return c->l.error != 0 || (c->notify & NOTIFY_SUCCESS) != 0;
@@ -882,7 +889,7 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 	const char *name = v->msg->name;
 	unsigned long off = r->off;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int needs_line = s->ours && (failed || wants_success(name, off));
+	int needs_line = s->ours && (failed || wants_success(v->msg, off));
 
 	if (failed && *text == '\0')
 		text = "(unknown)";
@@ -964,7 +971,7 @@ apply_tag(struct vertex *v, struct rcpt *r)
 	if (tag == '+' || tag == '-')
 		finish_rcpt(v, r, tag == '+' ? RC_OK : RC_FAILED,
 		    tag == '+' ? "ok" : "error", by_tag);
-	if (tag == '+' && wants_success(name, r->off))
+	if (tag == '+' && wants_success(v->msg, r->off))
 		note_dsn_due(v->msg);	/* the agent may have written a line */
 	for (ta = tag == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid && (!v->portion || ta->portions ||

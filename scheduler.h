@@ -303,7 +303,7 @@ struct message {
 				 * counts them, too */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
-	unsigned wants_delay : 1;	/* a NOTIFY list has DELAY */
+	unsigned notify : 5;	/* NOTIFY_ bits of all lists */
 	/* for DSNs */
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
@@ -504,14 +504,12 @@ struct queue {
 	struct heap due_messages;	/* in core, by due */
 	struct heap due_stubs;	/* of messages that wait, by due */
 	unsigned long evicted;	/* messages forgotten so far */
-	unsigned long nwaits;	/* counts vertices that begin to WAIT, and
-				 * destinations that die */
-#define MOVES	64
-	unsigned long waiters[MOVES];	/* by nwaits, the latest: the number of
-				 * the vertex's message; 0: a destination */
+	unsigned long nleavers;	/* counts calls of note_leaver */
+#define LEAVERS	64
+	unsigned long leavers[LEAVERS];	/* arguments of the latest calls */
 	struct message *largest;	/* message with the most recipients
 					 * about a second ago, or NULL */
-	struct thread *all;	/* threads in use */
+	struct thread *all;	/* threads in use, those of the host - first */
 	struct thread *unused;	/* other threads, the longest unused first */
 	int	unsaved;	/* USES and CHANGES */
 	struct ring *rings;
@@ -542,6 +540,10 @@ struct queue {
 };
 
 extern struct queue q;
+
+/* Notes the number of a message whose vertices may all wait from now on; 0: any
+ * messages.  intake.c forgets such messages when core is full. */
+#define note_leaver(num) (q.leavers[q.nleavers++ % LEAVERS] = (num))
 
 /* ---- transport agents (ta.c) ----------------------------------------- */
 

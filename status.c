@@ -270,6 +270,7 @@ update_holds(void)
 	struct message *m;
 	unsigned nended = 0;	/* threads that are not held any more */
 
+	note_leaver(0);
 	for (t = q.all; t != NULL; t = t->next)
 		nended += th_update_hold(t);
 	while ((l = hash_each(&q.messages, l)) != NULL) {

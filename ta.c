@@ -283,6 +283,7 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 	if (r->start_at > now.mono)
 		return;
 	r->start_at = now.mono + seconds;
+	note_leaver(0);
 	reason_copy(&r->trouble, why);
 	text_init(&s, words, sizeof(words));
 	span_add(&s, seconds, 2);

@@ -286,7 +286,10 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	t->woken = -NEVER;
 	t->triggered = 0;
 	revive_if_due(t);
-	PREPEND(q.all, t, next, prev);
+	if (th_is_local(t))	/* th_trigger_host looks for these alone */
+		PREPEND(q.all, t, next, prev);
+	else
+		APPEND(q.all, t, next, prev);
 	q.nthreads++;
 	sweep_if_empty(t);
 	return t;
@@ -521,7 +524,8 @@ th_trigger_host(const char *host)
 	for (c = q.chans; c != NULL; c = c->next)
 		if ((t = th_lookup(c, host, 0)) != NULL)
 			n += trigger_thread(t);
-	for (t = strcmp(host, "-") == 0 ? q.all : NULL; t != NULL; t = t->next)
+	t = strcmp(host, "-") == 0 ? q.all : NULL;
+	for (; t != NULL && th_is_local(t); t = t->next)
 		if (t->box != 0)
 			n += trigger_thread(t);
 	log_info("trigger host=%s threads=%d", host, n);
@@ -544,6 +548,7 @@ void
 th_requeue(struct vertex *v, int pin, double wakeup)
 {
 	struct thread *t = v->thread;
+	double until;
 
 	th_dequeue(v);
 	if (pin) {
@@ -552,13 +557,14 @@ th_requeue(struct vertex *v, int pin, double wakeup)
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
-		q.waiters[q.nwaits++ % MOVES] = v->msg->link.hash;
 		if (t->wait.n == 0 || v->wakeup < t->soonest)
 			t->soonest = v->wakeup;
 		list_append(&t->wait, v);
 	} else {
 		make_ready(t, v);
 	}
+	if (!pin && v->msg->nfed == 0 && th_why(v, &until) != WHY_NONE)
+		note_leaver(v->msg->link.hash);
 	th_update(t);
 }
 
@@ -597,7 +603,7 @@ th_sleep(struct thread *t)
 	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
-	q.waiters[q.nwaits++ % MOVES] = 0;
+	note_leaver(0);
 	t->death_event = ++q.events;
 	if (t->deaths < USHRT_MAX)
 		t->deaths++;
@@ -861,6 +867,7 @@ th_use_config(struct config *config)
 	config->refs++;
 	release_config(q.config);
 	q.config = config;	/* all rings are old now */
+	note_leaver(0);
 	move_threads();
 }
 

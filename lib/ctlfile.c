@@ -320,19 +320,19 @@ const char *
 ctl_read_address(struct ctl *c)
 {
 	const char *p = value_of(c), *chan = p;
-	int n;
+	struct text t;
+	size_t n;
 
 	if (c->l.line[0] == 's') {
 		skip_word(&p);
 		c->is_dsn = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
 		skip_word(&p);
 	}
-	c->user[0] = '\0';
-	c->long_sender = 0;
 	n = word_end(p) - p;
+	text_init(&t, c->user, sizeof(c->user));
 	if (!c->is_dsn && !(n == 2 && strncmp(p, "<>", 2) == 0))
-		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
-		    p) < 0;
+		text_put(&t, p, n);
+	c->long_sender = t.cut;
 	return c->user;
 }
 
@@ -530,8 +530,7 @@ scan_line(struct ctl *c)
 		c->ndiag += c->l.line[1] == ' ';
 		break;
 	case 'N':
-		if (ctl_parse_notify(value, NULL, 0) & NOTIFY_DELAY)
-			c->asks_delay = 1;
+		c->all_notify |= ctl_parse_notify(value, NULL, 0);
 		break;
 	case 'v':
 		c->has_verbose = 1;

@@ -63,7 +63,7 @@ struct ctl {
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
-	int	asks_delay;	/* there is an N line with NOTIFY=DELAY */
+	unsigned all_notify;	/* NOTIFY_ bits of all N lines */
 	int	n_lines;	/* number of next lines that may be the N line
 				 * of the last recipient */
 	int	folded;		/* the last line was a Message-ID field without

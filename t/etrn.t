@@ -99,4 +99,28 @@ put "$po" 3-1 busy h3 bert
 ok 'mail that comes later is tried' wait_log 'deferred msg=3-1' 30
 is 'the T lines of a message act once' "$(count 'trigger host=leaf.example')" 2
 sched_stop
+
+# ---- mailboxes --------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+*/*	interval=1h
+*/*	command="$top/t/agent -c \$channel -f $tmp/none"
+END
+put "$po" 11-1 there h1 anna
+put "$po" 12-1 local - anna
+put "$po" 13-1 there h2 anna
+put "$po" 14-1 local - bert local - carl
+put "$po" 15-1 post - dora
+put "$po" 16-1 there h3 anna
+sched_start "$po" "$tmp/cf"
+wait_for 30 eval '[ "$(count "deferred msg=1[1-6]-1")" -ge 7 ]'
+printf 'T -\n' | put_raw "$po" 20-1
+ok 'a T line has all mail of this machine tried' wait_for 30 eval \
+    '[ "$(count "deferred msg=1[245]-1")" -ge 8 ]'
+like 'the log counts the mailboxes' "$(lines 'trigger host=-')" ' threads=3$'
+is 'a T line for this machine has no other mail tried' \
+    "$(count 'deferred msg=1[136]-1')" 3
+sched_stop
 finish

@@ -267,4 +267,57 @@ ok 'mail for dead hosts is tried again and again' wait_for 60 eval \
 at_most 'mail for dead hosts is not read all the time' \
     "$(count 'load msg=60')" "$(($(count 'deferred msg=60') * 2 + 16))"
 sched_stop
+
+# ---- no time has to pass ---------------------------------------------------------
+
+# The clock stands still, so only events can end a search for room in vain.
+if ! without NO_TCP; then
+	fresh
+	SCHEDULER=$top/t/clocksched
+	MONO=$tmp/mono
+	export MONO
+	set_clock "$MONO" '1000 -1'
+	rm -f "$tmp/gate"
+	conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h overfeed=0
+part/*	command="$A -c part -o $out -w $tmp/gate"
+put/*	command="$A -c put deferred later"
+slow/*	maxring=1 command="$A -c slow -o $out -w $tmp/gate2"
+END
+	put "$po" 701-1 put h u part h u
+	start
+	wait_log 'deferred msg=701-1' 20
+	put "$po" 702-1 part h u
+	notice "$po" 702-1
+	ok 'mail comes while core is full of a message with an agent' \
+	    wait_log 'evict msg=702-1' 20
+	: >"$tmp/gate"
+	ok 'a message leaves when its last job that did not wait is done' \
+	    wait_log 'evict msg=701-1' 20
+	ok 'the other one is delivered then' wait_log 'complete msg=702-1' 20
+	sched_stop
+	sed 's/^PARAMactive .*/PARAMactive 2/' "$tmp/cf" >"$tmp/cf2"
+	mv "$tmp/cf2" "$tmp/cf"
+	fresh
+	put "$po" 703-1 slow h u
+	start
+	wait_log 'load msg=703-1' 20
+	for n in 704 705; do
+		put "$po" $n-1 slow h$n u
+		notice "$po" $n-1
+		wait_log "load msg=$n-1" 20
+	done
+	ok 'mail comes while core is full of mail that can go' \
+	    wait_log 'evict msg=705-1' 20
+	"$ask" order "$po" hold slow/h704 >"$tmp/answer"
+	ok 'a message leaves when its address is held' \
+	    wait_log 'evict msg=704-1' 20
+	: >"$tmp/gate2"
+	ok 'the other one is delivered, too' wait_log 'complete msg=705-1' 20
+	sched_stop
+	unset MONO
+	SCHEDULER=$top/scheduler
+fi
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What an idle scheduler does: one look at the top directory a second, and
-# nothing else.
+# nothing else.  And the system calls that a message costs.
 . "${0%/*}/lib.sh"
 
 command -v strace >/dev/null 2>&1 || skip_all 'no strace'
@@ -41,6 +41,32 @@ ok 'a changed directory is read again' \
     [ "$(reads)" -gt "$before" ]
 kill "$(head -n 1 "$po/.pid.scheduler")"
 sched_stop
+
+# Without addresses in the log the control file is read once, whether the agent
+# leaves the diagnostic line to the scheduler (ok) or not (ok3).
+for how in no yes; do
+	rm -rf "$po"
+	spool_new "$po"
+	conf "$tmp/cf" <<-END
+	PARAMmailqsock none
+	PARAMlogaddresses $how
+	test/*	command="$top/t/agent -c test -u ok"
+	END
+	put "$po" 301-1 test h user
+	VALGRIND="strace -o $tmp/trace"
+	sched_start "$po" "$tmp/cf"
+	VALGRIND=
+	wait_log 'complete msg=301-1'
+	kill "$(head -n 1 "$po/.pid.scheduler")"
+	sched_stop
+	opens=1
+	[ $how = no ] || opens=2
+	is "the calls that name the files, PARAMlogaddresses $how" \
+	    "$(grep '301-1"' "$tmp/trace" | sed 's/^open.*/open/
+	    s/^[a-z0-9]*stat.*/stat/; s/(.*//' | sort | uniq -c |
+	    tr -s ' \n' ' ')" \
+	    " $opens open 1 stat 2 unlink "
+done
 
 # Core is full, nothing can make room, and the router has more to say.
 conf "$tmp/cf" <<END
