@@ -106,19 +106,6 @@ post_make(char *path, size_t size, const char *dir, const char *tag)
 	return fd;
 }
 
-/* Makes the file readable for the owner of the post office, by its group, if
- * public/ is closed to all others: 0 or -1. */
-static int
-open_to_owner(const struct post *p, int fd, const struct stat *file)
-{
-	struct stat st;
-
-	if (stat(path_in(p->po, "public"), &st) < 0 || !post_is_closed(&st) ||
-	    file->st_gid != st.st_gid)
-		return 0;
-	return fchmod(fd, 0640);
-}
-
 int
 post_is_closed(const struct stat *dir)
 {
@@ -128,7 +115,7 @@ post_is_closed(const struct stat *dir)
 int
 post_open(struct post *p, const char *po, const char *tag)
 {
-	struct stat st;
+	struct stat st, dir;
 	int fd, err, bad, in_public = 0;
 
 	if (text_fmt(p->po, sizeof(p->po), "%s", po) < 0) {
@@ -145,8 +132,12 @@ post_open(struct post *p, const char *po, const char *tag)
 	if (fd < 0)
 		return -1;
 	p->bulk = 0;
-	bad = fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
-	    (in_public && open_to_owner(p, fd, &st) < 0);
+	bad = fd_cloexec(fd) < 0 || fstat(fd, &st) < 0;
+	/* the owner of the post office reads the file by the group of public/,
+	 * if public/ is closed to all others */
+	if (!bad && in_public && stat(path_in(po, "public"), &dir) == 0 &&
+	    post_is_closed(&dir) && st.st_gid == dir.st_gid)
+		bad = fchmod(fd, 0640) < 0;
 	p->f = bad ? NULL : fdopen(fd, "w+");
 	if (p->f == NULL) {
 		err = errno;

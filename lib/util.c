@@ -628,12 +628,6 @@ fd_nonblock(int fd)
 	    fd_cloexec(fd);
 }
 
-int
-is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
 /* With O_NOFOLLOW one system call is enough, else lstat comes first.  The errno
  * of a failed open of a file that is not regular differs between systems; an
  * lstat after it makes that EINVAL. */

@@ -191,7 +191,9 @@ unsigned long rnd(unsigned long n);	/* 0 to n-1; 0 if n is 0 */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
-int	is_same_file(const struct stat *, const struct stat *);
+/* 1 if two struct stat are those of one file. */
+#define is_same_file(a, b) \
+	((a)->st_ino == (b)->st_ino && (a)->st_dev == (b)->st_dev)
 /* Opens a regular file, never through a link, and sets its status if that is
  * not NULL.  Returns a descriptor, or -1 with errno; EINVAL means that it is
  * not a regular file. */
