@@ -75,6 +75,8 @@
 
 #define OFFERS_MOST	64	/* vertices of one thread on offer */
 
+static double last_turn;	/* number of the last turn of a thread */
+
 /*
  * claim: a message within a ring, a job in Postfix.  In the preemptive order a
  * claim exists while the message has READY vertices in the ring, with other
@@ -631,7 +633,7 @@ order_set_open(struct thread *t, int open)
 	else if (!open || t->ready.n == 0)
 		heap_del(&r->ready, &t->turn);
 	else if (t->turn.pos == 0)
-		heap_set(&r->ready, &t->turn, r->turn += 1);
+		heap_set(&r->ready, &t->turn, last_turn += 1);
 }
 
 /* Returns the next vertex of a ring with the preemptive order, or NULL. */

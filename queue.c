@@ -173,10 +173,9 @@ write_failure(const struct vertex *v, unsigned long off, const char *status,
 static void
 sweep_later(struct message *m)
 {
-	if (m->to_sweep)
+	if (m->swept != NULL)
 		return;
-	m->to_sweep = 1;
-	m->swept = ended_messages;
+	m->swept = ended_messages != NULL ? ended_messages : m;
 	ended_messages = m;
 }
 
@@ -1181,7 +1180,6 @@ end_message(struct message *m)
 		msg_free(m);
 		return;
 	}
-	m->to_sweep = 0;
 	heap_set(&q.due_messages, &m->due, now.mono + CHECK_AGAIN);
 	/* without tags mail is delivered again, and the DSN may lack
 	 * recipients */
@@ -1214,7 +1212,8 @@ q_sweep(void)
 			msg_free_vertex(v);
 	}
 	while ((m = ended_messages) != NULL) {
-		ended_messages = m->swept;
+		ended_messages = m->swept != m ? m->swept : NULL;
+		m->swept = NULL;
 		end_message(m);
 	}
 	th_sweep();

@@ -227,9 +227,8 @@ enum why { WHY_NONE, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
-	struct vertex *next, *prev;	/* neighbours on the list that has the
-					 * vertex; DONE: next on the sweep's
-					 * list */
+	struct vertex *next, *prev;	/* neighbours on the list of its state;
+					 * DONE: next on the sweep's list */
 	struct vertex *mnext, *mprev;	/* neighbours in the message */
 	struct ta *ta;		/* FED: the agent */
 	struct rcpt *r;		/* nr recipients; &one for none or one */
@@ -287,7 +286,8 @@ struct message {
 	struct vertex *vertices;	/* linked by mnext */
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
-	struct message *swept;	/* next on the sweep's list */
+	struct message *swept;	/* next on the sweep's list, itself at the end;
+				 * NULL: not on the list */
 	unsigned long load_event;	/* q.events at the loading */
 	struct timer due;	/* the next expiry or warning */
 	int	born;		/* mono; arrival by the message file's mtime */
@@ -299,8 +299,7 @@ struct message {
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned nvertices;	/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned ndsn : 2;	/* vertices on the channel dsn; nvertices
-				 * counts them, too */
+	unsigned ndsn : 2;	/* those of nvertices on the channel dsn */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned notify : 5;	/* NOTIFY_ bits of all lists */
@@ -310,7 +309,6 @@ struct message {
 	unsigned dsn_stale : 1;	/* a recipient was done after the agent dsn
 				 * last got the message: the DSN lacks it */
 	unsigned verbose : 1;	/* the control file has a v line */
-	unsigned to_sweep : 1;	/* 1: on the sweep's list */
 	unsigned is_complete : 1;	/* all recipients are done; a line
 				 * "complete" was logged, or is not due */
 	unsigned end : 3;	/* enum msg_end */
@@ -376,37 +374,29 @@ struct thread {
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* vertices and agents */
 	struct timer turn;	/* in ready of the ring */
-	struct timer due;	/* end of the dead time, or the first try of a
-				 * vertex in WAIT; unused: when the thread is
-				 * freed */
-	struct thread *swept;	/* next on the sweep's list */
+	struct timer due;	/* end of the dead time, or soonest; unused:
+				 * when the thread is freed */
+	struct thread *swept;	/* as swept of a message */
 	struct list ready, wait;	/* vertices READY, and in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
 	struct ta *busy;	/* working agents of the thread, newest first */
 	int	run;		/* mono; beginning of the last run */
 	unsigned nta;		/* working agents */
 	unsigned nstart;	/* agents of nta before their first #hungry */
-	unsigned nref;		/* agents that work for the thread, or did so
-				 * last */
+	unsigned nref;		/* agents that serve the thread, or did last */
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
-	unsigned fresh;		/* vertices appended to ready since ready was
-				 * sorted */
+	unsigned fresh;		/* vertices of ready since it was sorted */
 	struct vertex *new_vertex;	/* vertex of the control file that is
 					 * being read, or NULL */
-	double	soonest;	/* mono; earliest time for a vertex in WAIT; 0:
-				 * not known */
+	double	soonest;	/* mono; the first try of a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
-				 * READY that were deferred because of the
-				 * host */
+				 * READY that the host had deferred */
 	unsigned char can_take_agent;	/* order=preempt: 1: another agent may
-					 * work for READY vertices here; other
-					 * orders: the thread has a turn then */
-	unsigned char triggered;	/* queueonly: 1: vertices may go, by
-					 * a T line or a flush */
-	unsigned char listed;	/* 1: on the sweep's list */
+					 * work for READY vertices here */
+	unsigned char triggered;	/* queueonly: 1: vertices may go now */
 	unsigned char delayed;	/* 1: a vertex in WAIT stays there after wakeup,
 				 * until the run ends */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
@@ -439,8 +429,6 @@ struct ring {
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads with a turn, by turn */
-	double	turn;		/* number of the last turn; a thread gets the
-				 * next one */
 	struct heap claims;	/* claims with offers, by key */
 	struct heap shares;	/* claims of messages at their share, by nfed */
 	unsigned nclaims;	/* claims, with and without offers */
@@ -579,8 +567,7 @@ struct ta {
 				 * first #hungry this is a guess */
 	unsigned char repeated;	/* 1: the last report was a repeated deferral */
 	double	heard;		/* mono; the last sign of life */
-	double	fed_at;		/* mono; when a job was last sent; -1:
-				 * never */
+	double	fed_at;		/* mono; when a job was last sent; -1: never */
 	char	step[100];	/* the last #step on the oldest job */
 	char	relay[100];	/* the other host, by the reports on the oldest
 				 * job; or "" */

@@ -249,10 +249,9 @@ is_empty(const struct thread *t)
 static void
 sweep_if_empty(struct thread *t)
 {
-	if (t->listed || !is_empty(t))
+	if (t->swept != NULL || !is_empty(t))
 		return;
-	t->listed = 1;
-	t->swept = empty_threads;
+	t->swept = empty_threads != NULL ? empty_threads : t;
 	empty_threads = t;
 }
 
@@ -908,8 +907,8 @@ th_sweep(void)
 	struct thread *t;
 
 	while ((t = empty_threads) != NULL) {
-		empty_threads = t->swept;
-		t->listed = 0;
+		empty_threads = t->swept != t ? t->swept : NULL;
+		t->swept = NULL;
 		if (is_empty(t))
 			retire_thread(t);
 	}
