@@ -747,6 +747,8 @@ spool_place_files(char *name, struct stat *st)
 			return -1;
 		}
 		strcpy(name, to);
+		/* no reading of transport/ may come that finds it */
+		add_dir(dir_index(name));
 	}
 	return find_message(name, st);
 }

@@ -168,6 +168,47 @@ ok 'new mail is delivered after that' wait_log 'complete msg=501-1' 20
 sched_stop
 is 'the scheduler ends well after that' $sched_rc 0
 
+# Mail that a notice names goes to hash directories before transport/ is read
+# again: here its stamp is that of before, so it is not read at all.
+new_mail() {	# name
+	put "$po" "$1" late h u
+	touch -t 202001010000 "$po/transport"
+	notice "$po" "$1"
+	wait_log "deferred msg=./$1" 20
+	touch -t 202001010000 "$po/transport"
+}
+all_twice() {
+	for n in 701 702 703; do
+		[ "$(count "deferred msg=./$n-1")" -ge 2 ] || return
+	done
+}
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+PARAMevicted 1
+*/*	interval=1h
+late/*	command="$A -c late deferred not now"
+END
+touch -t 202001010000 "$po/transport"
+plain=$SCHEDULER
+SCHEDULER=$top/t/clocksched MONO=$tmp/mono
+export MONO
+start -H
+title='mail whose new directory is not known otherwise is tried again'
+if [ -S "$po/.scheduler.notify" ]; then
+	for n in 701 702 703; do
+		new_mail $n-1
+	done
+	set_clock "$MONO" 4000
+	ok "$title" wait_for 30 all_twice
+else
+	skip "$title" 'built without sockets'
+fi
+sched_stop
+SCHEDULER=$plain
+unset MONO
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
