@@ -223,20 +223,6 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return 0;
 }
 
-/* Sends a command for each message that the filters match.  Returns an exit
- * code. */
-static int
-run_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
-{
-	if (!queue->facts) {
-		mq_complain("the scheduler does not say which post office is "
-		    "its own: it is ZMailer's, or too old");
-		return X_UNAVAILABLE;
-	}
-	return want.order.dry ? mq_order_show(&want.order, queue, view) :
-	    mq_order_send(&want.order, a, queue, view);
-}
-
 /* Shows the queue, or runs the command on its messages.  Returns an exit code.
  */
 static int
@@ -251,8 +237,15 @@ run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
 	view.filter = want.filter != NULL ? want.filter : want.order.filter;
 	if (want.order.verb == MQ_SHOW)
 		return mq_show_story(&want.order, queue, &view, want.logfile);
+	if (mq_is_command(want.order.verb) && !queue->facts) {
+		mq_complain("the scheduler does not say which post office is "
+		    "its own: it is ZMailer's, or too old");
+		return X_UNAVAILABLE;
+	}
 	if (mq_is_command(want.order.verb))
-		return run_picked(queue, &view, a);
+		return want.order.dry ?
+		    mq_order_show(&want.order, queue, &view) :
+		    mq_order_send(&want.order, a, queue, &view);
 	if (want.order.filter != NULL &&
 	    mq_order_pick(&want.order, queue, &view, &rc) < 0)
 		return rc;

@@ -197,7 +197,6 @@ note_stray(void *arg, const char *name)
 		m->known = 1;
 		m->age = (int)age;
 	}
-	q->unread += !m->unread;
 	m->unread = 1;
 }
 

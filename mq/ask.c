@@ -90,6 +90,18 @@ sleep_for(int fd, int writing, long us)
 		end_own_pipe();
 }
 
+/* Returns the descriptor; or -1 with errno, after closing one that is too large
+ * for select. */
+static int
+for_select(int fd)
+{
+	if (fd < FD_SETSIZE)
+		return fd;
+	close(fd);
+	errno = EMFILE;
+	return -1;
+}
+
 /* Returns the seconds to wait: those of $MAILQ_WAIT, or the usual ones. */
 static long
 wait_limit(long usual)
@@ -240,8 +252,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 		*why = "no scheduler reads it";
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &now_st) < 0 || now_st.st_ino != st.st_ino ||
-	    now_st.st_dev != st.st_dev) {
+	if (fstat(fd, &now_st) < 0 || !is_same_file(&now_st, &st)) {
 		close(fd);
 		errno = EINVAL;
 		*why = "it was replaced meanwhile";
@@ -323,12 +334,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 		errno = err;
 		return -1;
 	}
-	fd = open(fifo_path, O_RDONLY | O_NONBLOCK);
-	if (fd >= FD_SETSIZE) {
-		close(fd);
-		errno = EMFILE;
-		return -1;
-	}
+	fd = for_select(open(fifo_path, O_RDONLY | O_NONBLOCK));
 	if (fd >= 0)
 		fd_cloexec(fd);
 	return fd;
@@ -437,15 +443,10 @@ wait_connected(int fd)
 static int
 connect_to(const struct sockaddr_in *sin)
 {
-	int was, fd = socket(AF_INET, SOCK_STREAM, 0);
+	int was, fd = for_select(socket(AF_INET, SOCK_STREAM, 0));
 
 	if (fd < 0)
 		return -1;
-	if (fd >= FD_SETSIZE) {
-		close(fd);
-		errno = EMFILE;
-		return -1;
-	}
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
 	    ((errno == EINPROGRESS || errno == EINTR) &&

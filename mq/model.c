@@ -21,7 +21,8 @@
 
 const char *const mq_state_name[] = {
 	"other", "retry", "host", "run", "limit", "next", "agent",
-	"held", "queueonly", "frozen", "command", "evicted", "spool"
+	"held", "queueonly", "frozen", "command", "evicted", "spool",
+	"skipped"
 };
 
 const char *const mq_use_name[] = {
@@ -391,6 +392,7 @@ mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 	memset(sum, 0, sizeof(*sum));
 	sum->oldest = MQ_UNKNOWN;
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		sum->unread += m->unread;
 		if (!mq_is_shown(q, m))
 			continue;
 		sum->msgs++;

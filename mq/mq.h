@@ -25,11 +25,13 @@
 /*
  * The state of a job.  MQ_OTHER: the dump has no words for the state, or words
  * that mailq does not know and keeps in the member what; by protocol 2, the job
- * waits or runs.  MQ_SPOOL: no scheduler answered.
+ * waits or runs.  MQ_SPOOL: no scheduler answered.  MQ_SKIPPED is the state of
+ * a message without jobs.
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
-	MQ_HELD, MQ_QUEUEONLY, MQ_FROZEN, MQ_COMMAND, MQ_EVICTED, MQ_SPOOL
+	MQ_HELD, MQ_QUEUEONLY, MQ_FROZEN, MQ_COMMAND, MQ_EVICTED, MQ_SPOOL,
+	MQ_SKIPPED
 };
 
 extern const char *const mq_state_name[];	/* as on the wire */
@@ -164,7 +166,6 @@ struct mq_queue {
 	struct mq_dest *dests;
 	unsigned nmsgs, njobs, nwhys, nnotes, ndests;
 	unsigned room_msgs, room_jobs, room_whys, room_notes;
-	unsigned unread;	/* messages with unread set */
 	double	bytes;		/* memory in use */
 	double	stored;		/* messages, by the scheduler's report */
 	/* each age is that of the oldest message, in seconds, or MQ_UNKNOWN */
@@ -210,6 +211,7 @@ struct mq_queue {
 /* mq_sum: counts of what the listing shows. */
 struct mq_sum {
 	unsigned long msgs, jobs, dests, held, running, waiting, skipped;
+	unsigned long unread;	/* messages with unread set, also hidden ones */
 	double	rcpts;
 	int	oldest;		/* seconds; MQ_UNKNOWN */
 };

@@ -19,7 +19,6 @@
 #include "mq.h"
 #include "../lib/pattern.h"
 
-#define SKIPPED		(MQ_SPOOL + 1)	/* a bit beside those of the states */
 #define BIT(state)	(1UL << (state))
 
 /* ---- reading ----------------------------------------------------------- */
@@ -45,15 +44,12 @@ parse_address(char ***to, const char *s)
 static int
 find_state(const char *s, size_t n)
 {
-	const char *name;
 	int i;
 
-	for (i = MQ_OTHER; i <= SKIPPED; i++) {
-		name = i == SKIPPED ? "skipped" : mq_state_name[i];
-		if (i != MQ_SPOOL && strlen(name) == n &&
-		    strncmp(s, name, n) == 0)
+	for (i = MQ_OTHER; i <= MQ_SKIPPED; i++)
+		if (i != MQ_SPOOL && strlen(mq_state_name[i]) == n &&
+		    strncmp(s, mq_state_name[i], n) == 0)
 			return i;
-	}
 	return -1;
 }
 
@@ -203,7 +199,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
-	int state = m->skipped != NULL ? SKIPPED : MQ_EVICTED;
+	int state = m->skipped != NULL ? MQ_SKIPPED : MQ_EVICTED;
 
 	if (m->over)
 		return !p->whole && p->states == 0 && p->dest == NULL &&

@@ -564,15 +564,6 @@ read_report(struct reader *r)
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* Fails for a fact that this mailq does not know.  As the scheduler and mailq
- * are installed together, an older scheduler must be running. */
-static int
-fail_fact(struct reader *r)
-{
-	return fail(r, "the fact \"%.60s\" is not of this version of mailq; "
-	    "restart the scheduler, if an older one still runs", r->tok);
-}
-
 static int
 keep_office(struct reader *r, char **f)
 {
@@ -770,16 +761,13 @@ static int
 keep_skipped(struct reader *r, char **f)
 {
 	struct mq_msg *m;
-	int next;
 
-	if (strlen(f[1]) >= MQ_NAME_MAX ||
-	    parse_number(f[2], INT_MIN, &next) < 0)
-		return fail(r, "\"%.60s\" is no skipped file", f[1]);
+	if (strlen(f[1]) >= MQ_NAME_MAX)
+		return fail(r, "\"%.60s\" is no name of a message", f[1]);
 	m = mq_msg_get(r->q, f[1], 1);
 	if (m == NULL || (m->skipped = mq_intern(r->q, f[3])) == NULL)
 		return fail_memory(r);
-	m->next = next;
-	return 0;
+	return parse_number(f[2], INT_MIN, &m->next) < 0 ? fail_number(r) : 0;
 }
 
 /* Facts by their letters, with the number of fields. */
@@ -805,7 +793,9 @@ read_fact(struct reader *r)
 		    mq_split_fields(r->tok, f, kinds[i].n) == 0 &&
 		    strchr(f[kinds[i].n - 1], '\t') == NULL)
 			return kinds[i].keep(r, f);
-	return fail_fact(r);
+	/* the scheduler and mailq are installed together */
+	return fail(r, "the fact \"%.60s\" is not of this version of mailq; "
+	    "restart the scheduler, if an older one still runs", r->tok);
 }
 
 /* Reads from behind "Facts:" to the end: 0 or -1. */

@@ -197,11 +197,11 @@ put_users(const struct mq_rcpts *r, const struct mq_job *j)
 
 /* Prints the number of control files that could not be read, if any. */
 static void
-put_unread(const struct mq_queue *q)
+put_unread(const struct mq_sum *sum)
 {
-	if (q->unread > 0)
+	if (sum->unread > 0)
 		mq_print("; %s cannot be read",
-		    mq_plural(q->unread, "control file"));
+		    mq_plural((double)sum->unread, "control file"));
 }
 
 void
@@ -218,7 +218,7 @@ mq_put_totals(const struct mq_queue *q)
 		    sum.running, sum.waiting);
 	if (sum.skipped > 0)
 		printf("; %lu skipped", sum.skipped);
-	put_unread(q);
+	put_unread(&sum);
 	mq_put_not_listed(q);
 	putchar('\n');
 }
@@ -240,7 +240,7 @@ mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
 		mq_print("no message is in the queue");
 	else
 		mq_print("the queue is empty");
-	put_unread(q);
+	put_unread(&sum);
 	if (!q->filtered)
 		mq_put_not_listed(q);
 	putchar('\n');
@@ -306,7 +306,7 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("held %lu\n", sum.held);
 	printf("running %lu\n", sum.running);
 	printf("waiting %lu\n", sum.waiting);
-	printf("unreadable %u\n", q->unread);
+	printf("unreadable %lu\n", sum.unread);
 	printf("skipped %lu\n", sum.skipped);
 	printf("oldest %d\n", oldest);
 	printf("evicted %d\n", q->evicted);

@@ -201,7 +201,6 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	if (bad)
 		return -1;
 	q->msgs[i].unread = letter < 0;
-	q->unread += q->msgs[i].unread;
 	stat_message(&q->msgs[i], po);
 	return 0;
 }

@@ -200,19 +200,10 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 static int
 has_name(const char *line, const char *key, const char *base)
 {
-	const char *p = strstr(line, key), *slash;
-	size_t n;
+	char word[LINE_MAX_];
 
-	if (p == NULL)
-		return 0;
-	p += strlen(key);
-	n = strcspn(p, " \n");
-	for (slash = p; slash < p + n; slash++)
-		if (*slash == '/') {
-			n -= (size_t)(slash + 1 - p);
-			p = slash + 1;
-		}
-	return n == strlen(base) && strncmp(p, base, n) == 0;
+	return mq_log_word(line, key, word, sizeof(word)) == 0 &&
+	    strcmp(name_base(word), base) == 0;
 }
 
 /* Returns 1 if the third word of the line is the event. */

@@ -351,8 +351,7 @@ put_released(const struct mq_queue *q, const char *what)
 
 	for (i = 0; i < q->nnotes; i++) {
 		note = &q->notes[i];
-		if (note->kind == MQ_ORPHAN || note->kind == MQ_FREEZER ||
-		    (strcmp(what, "all") != 0 &&
+		if (note->kind > MQ_HOLD_MESSAGE || (strcmp(what, "all") != 0 &&
 		    strcmp(what, note->what) != 0))
 			continue;
 		mq_print("hold on %s%s: would be released\n",
