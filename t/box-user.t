@@ -268,6 +268,11 @@ is 'a message file that grew left nothing' \
 is 'a message file that grows no more is delivered' \
     "$(deliver 40-1 | verdicts)" 'ok3 Ok ok3 Ok '
 
+message 41-1 "\"|echo more >>$po/queue/41-1\"" '"|cat"'
+like 'a program is not blamed for a message file that grows' \
+    "$(deliver 41-1 | verdicts)" \
+    '^ok3 Ok deferred cannot read the message for cat: '
+
 # ---- a delivery that ends in the middle -------------------------------------------
 
 # For real users, in a child that has become them.

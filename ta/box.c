@@ -223,7 +223,7 @@ make_dot_lock(struct mail *m)
 		if (errno != EEXIST)
 			return box_failed(m, "make", m->lock, errno);
 		if (remove_stale(m->lock) && ++removed == 1)
-			continue;	/* with no time for a nap, too; once,
+			continue;	/* one retry needs no time; others nap,
 					 * so that the loop ends */
 		if (!nap_for_lock(m))
 			return box_defer(m, "is locked by another program");
@@ -316,9 +316,11 @@ flush_buf(struct mail *m)
 	m->used = 0;
 }
 
-static void
-put_bytes(struct mail *m, const char *s, size_t n)
+/* A put for a message: 0, or the errno of a failed write. */
+static int
+put_bytes(void *mail, const char *s, size_t n)
 {
+	struct mail *m = mail;
 	size_t k;
 
 	for (; n > 0; s += k, n -= k) {
@@ -329,21 +331,13 @@ put_bytes(struct mail *m, const char *s, size_t n)
 		memcpy(m->buf + m->used, s, k);
 		m->used += k;
 	}
+	return m->error;
 }
 
 static void
 put_text(struct mail *m, const char *s)
 {
 	put_bytes(m, s, strlen(s));
-}
-
-static int
-put_plain(void *mail, const char *s, size_t n)
-{
-	struct mail *m = mail;
-
-	put_bytes(m, s, n);
-	return m->error;
 }
 
 static const char from_word[] = "From ";	/* at the beginning of a line */
@@ -399,7 +393,7 @@ write_message(struct mail *m, const char *path, int is_mbox)
 	box_head(m, is_mbox, &t);
 	put_bytes(m, head, t.len);
 	memset(&f, 0, sizeof(f));
-	f.put = put_plain;
+	f.put = put_bytes;
 	f.out = m;
 	f.quotes = f.requotes = f.in_body = is_mbox;
 	unread = lib_message(m->job, m->rcpt, filter_put, &f) < 0;
@@ -520,19 +514,22 @@ static int
 open_locked(struct mail *m)
 {
 	struct stat st;
-	int i;
+	int i, err, has_locks;		/* the system has fcntl locks */
 
 	for (i = 0; i < REOPENS; i++) {
 		if (open_box(m) < 0)
 			return -1;
 		while (fd_lock(m->fd) < 0) {
-			if (errno != EACCES && errno != EAGAIN &&
-			    errno != EINTR && m->locked)
-				break;	/* the system has no fcntl locks */
-			if (!nap_for_lock(m)) {
-				close(m->fd);
-				return box_defer(m, "is in use");
-			}
+			err = errno;
+			has_locks = err == EACCES || err == EAGAIN ||
+			    err == EINTR;
+			if (!has_locks && m->locked)
+				break;
+			if (has_locks && nap_for_lock(m))
+				continue;
+			close(m->fd);
+			return has_locks ? box_defer(m, "is in use") :
+			    box_failed(m, "lock", m->box, err);
 		}
 		if (fstat(m->fd, &st) == 0 && st.st_nlink == 1 &&
 		    !is_replaced(m->fd, m->box))

@@ -75,7 +75,7 @@ int	box_failed(struct mail *, const char *what, const char *path,
 void	box_head(const struct mail *, int with_from, struct text *);
 
 /* Makes the box if it is missing, and locks it, for a caller with more rights
- * than the process that delivers: 0, to be followed by box_unlock, or -1. */
+ * than the process that delivers: 0 or -1, and box_unlock has to follow. */
 int	box_prepare(struct mail *);
 /* Writes the message into the box: 0, or -1 and no part of it remains. */
 int	box_deliver(struct mail *);

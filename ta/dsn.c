@@ -37,9 +37,9 @@
  * header.  If the sender is a program, a file or the like, it goes to the
  * postmaster.  A message without a sender is mostly a DSN itself: then only the
  * addresses of the form get a DSN.  That DSN has a field that says what it is,
- * and if it fails no other follows.  On a failure that -x exempts, or whose
- * sender's address is too long, the answer is "error", or "error2" if there is
- * no sender; the scheduler then keeps the message.
+ * and if it fails no other follows.  The answer is "error" if -x exempts a
+ * failure or the address of its sender is too long, and "error2" if a failure
+ * has no sender; the scheduler then keeps the message.
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
  * one when the pause is over, on up to 100 messages.  Until then each job is

@@ -10,8 +10,8 @@
  * mail directory need these rights, and the parent takes them before: it makes
  * box.lock, and it makes a missing box exclusively and gives it to the user.
  * It does so only for a template without '/' and %h, as the administrator owns
- * all of such a path.  A deeper directory must be writable by the user, or be
- * made for him.  With NO_INITGROUPS the child keeps root's other groups.
+ * all of such a path.  In any other directory the user must be able to make the
+ * box, or have one.  With NO_INITGROUPS the child keeps root's other groups.
  * Started by another user, the agent delivers itself, into all boxes that it
  * may write to, such as those of a group mail; it can make only its own.
  *
@@ -583,7 +583,8 @@ deliver_to_program(struct mail *m, char *command)
 	run.arg = m;
 	run.limit = opt.time_limit;
 	if (run_program(&run) < 0) {
-		box_failed(m, run.tmp_failed ? "copy the message into" : "run",
+		box_failed(m, run.tmp_failed ? "copy the message into" :
+		    errno == EIO ? "read the message for" : "run",
 		    run.tmp_failed ? run_tmp() : command, errno);
 		return;
 	}
@@ -715,7 +716,8 @@ static const struct lib_foreign foreign[] = {
 	{ "g", "a missing box is always made: leave it out" },
 	{ "l", "the scheduler logs deliveries: leave it out, use its -l" },
 	{ "M", "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },
-	{ "S", "receipts are for who asks by NOTIFY=SUCCESS: leave it out" },
+	{ "S", "receipts go to senders who ask by NOTIFY=SUCCESS: leave it "
+	    "out" },
 	{ "U", "no X-UIDL is written: leave it out" },
 	{ NULL, NULL }
 };

@@ -220,7 +220,7 @@ make_args(struct group *gr, int n)
 	long room = sysconf(_SC_ARG_MAX);
 	struct text t;
 
-	/* the other half is for the environment and needs of the system */
+	/* half of ARG_MAX is left for the environment and the system */
 	text_init(&t, gr->args, room < 0 || room / 2 > ARGS_SIZE ?
 	    ARGS_SIZE : (size_t)room / 2);
 	for (i = 0; i < m->nwords; i++) {
