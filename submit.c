@@ -414,14 +414,9 @@ write_message(struct mail *m, struct input *in, struct post *p, int direct,
 static int
 is_bulk(const struct header *h)
 {
-	const char *p = head_find(h, NULL, "precedence");
 	size_t n;
+	const char *p = head_word(h, "precedence", &n);
 
-	if (p == NULL)
-		return 0;
-	p = head_value(p);
-	p += strspn(p, " \t\r\n");
-	n = strcspn(p, " \t\r\n");
 	return ctl_is_word(p, n, "BULK") || ctl_is_word(p, n, "JUNK") ||
 	    ctl_is_word(p, n, "LIST");
 }

@@ -35,22 +35,8 @@
  * file that it reads, and leaves a locked original in private/ alone.
  */
 #include "submit.h"
+#include "../lib/deferred.h"
 #include <utime.h>
-
-static int
-is_closed(const char *po, const char *dir, struct stat *st)
-{
-	return stat(path_in(po, "%s", dir), st) == 0 && post_is_closed(st);
-}
-
-int
-accept_is_safe(const char *po, const struct stat *file)
-{
-	struct stat st;
-
-	return getuid() == 0 && is_closed(po, "public", &st) &&
-	    is_closed(po, "router", &st) && st.st_gid == file->st_gid;
-}
 
 void
 accept_unhide(const char *hidden, const char *path)
@@ -160,20 +146,16 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 long
 accept_parse_name(const char *base, char *name, size_t size)
 {
-	const char *dash, *dot, *p, *end;
+	const char *dash, *dot, *end;
+	unsigned long n;
 
-	num_of(base, &dash);
-	if (dash == base || *dash != '-')
-		return -1;
-	num_of(dash + 1, &dot);
-	if (dot == dash + 1 || *dot != '.')
-		return -1;
-	p = dot + 1;
-	num_of(p, &end);
-	if (end == p || strcmp(end, ".orig") != 0 ||
+	if (num_upto(base, ULONG_MAX, &n, &dash) < 0 || *dash != '-' ||
+	    num_upto(dash + 1, ULONG_MAX, &n, &dot) < 0 || *dot != '.' ||
+	    num_upto(dot + 1, ULONG_MAX, &n, &end) < 0 ||
+	    strcmp(end, ".orig") != 0 ||
 	    text_fmt(name, size, "%.*s", (int)(dot - base), base) < 0)
 		return -1;
-	return (long)num_of(p, NULL);
+	return (long)n;
 }
 
 int
@@ -182,23 +164,16 @@ accept_remove_known(const char *po, const char *base)
 	const char *path = path_in(po, "private/%s", base);
 	struct stat orig, copied;
 	char name[100];
-	int i;
 
 	accept_parse_name(base, name, sizeof(name));
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
-	    orig.st_size != copied.st_size || orig.st_mtime != copied.st_mtime)
+	    orig.st_size != copied.st_size ||
+	    orig.st_mtime != copied.st_mtime || office_is_orphan(po, name))
 		return -1;
-	for (i = 0; i < 2; i++) {
-		if (lstat(path_in(po, "transport/%s%s", i == 0 ? "" :
-		    SUBMIT_MARK, name), &copied) < 0)
-			continue;
-		if (entry_sync(po, "queue") < 0 ||
-		    entry_sync(po, "transport") < 0)
-			return 0;	/* the original stays for now */
-		if (unlink(path) < 0)
-			say_cannot("remove", path);
-		return 0;
-	}
-	return -1;
+	/* if a sync fails, the original stays for now */
+	if (entry_sync(po, "queue") == 0 && entry_sync(po, "transport") == 0 &&
+	    unlink(path) < 0)
+		say_cannot("remove", path);
+	return 0;
 }

@@ -19,14 +19,6 @@
 #include <dirent.h>
 
 int
-defer_has_dir(const char *po)
-{
-	struct stat st;
-
-	return stat(path_in(po, DEFERRED), &st) == 0;
-}
-
-int
 defer_file(const char *po, const char *path, const char *base,
     unsigned long table_id, const char *why)
 {
@@ -54,22 +46,28 @@ defer_file(const char *po, const char *path, const char *base,
 	return -1;
 }
 
-int
-defer_is_due(const char *po, const char *base, unsigned long table_id)
+/* Returns the seconds until the next try of a file. */
+static long
+wait_for_file(const char *po, const char *base, unsigned long table_id)
 {
 	struct deferred d;
 	long wall = (long)time(NULL);
 
 	return deferred_read(po, base, &d) < 0 || table_id != d.mark ||
-	    wall < d.last || wall >= d.next;
+	    wall < d.last || wall >= d.next ? 0 : d.next - wall;
+}
+
+int
+defer_is_due(const char *po, const char *base, unsigned long table_id)
+{
+	return wait_for_file(po, base, table_id) == 0;
 }
 
 long
 defer_next_wait(const char *po, unsigned long table_id)
 {
-	long wall = (long)time(NULL), wait = -1, left;
+	long wait = -1, left;
 	DIR *dir = opendir(path_in(po, DEFERRED));
-	struct deferred d;
 	struct dirent *e;
 	char num[64];
 
@@ -79,10 +77,7 @@ defer_next_wait(const char *po, unsigned long table_id)
 			deferred_remove(po, num);
 		if (!deferred_is_name(e->d_name))
 			continue;
-		left = 0;
-		if (!defer_is_due(po, e->d_name, table_id) &&
-		    deferred_read(po, e->d_name, &d) == 0)
-			left = d.next - wall;
+		left = wait_for_file(po, e->d_name, table_id);
 		if (wait < 0 || left < wait)
 			wait = left;
 	}

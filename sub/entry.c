@@ -125,18 +125,13 @@ entry_is_at(int fd, const char *path)
 static void
 put_logid(const struct header *h, FILE *f, const char *name)
 {
-	const char *p = head_find(h, NULL, "message-id");
-	char id[200];
 	size_t n;
+	const char *p = head_word(h, "message-id", &n);
 
-	if (p != NULL) {
-		p = head_value(p);
-		p += strspn(p, " \t\r\n");
-		n = strcspn(p, " \t\r\n");
-		if (text_fmt(id, sizeof(id), "%.*s", (int)n, p) == 0 && n > 0)
-			name = id;
-	}
-	fprintf(f, "l %s\n", name);
+	if (n > 0 && n < 200)
+		fprintf(f, "l %.*s\n", (int)n, p);
+	else
+		fprintf(f, "l %s\n", name);
 }
 
 /* Prints the line of parameters for DSNs; WHY= is for errormail. */
@@ -189,13 +184,12 @@ static FILE *
 create_control(const char *path)
 {
 	FILE *f;
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	int fd;
 
-	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	unlink(path);
+	fd = fd_own(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return NULL;
-	fd_cloexec(fd);
 	fd_lock(fd);	/* a file system may have no locks */
 	f = fdopen(fd, "w");
 	if (f == NULL) {

@@ -226,30 +226,26 @@ head_read(struct header *h, struct input *in)
 {
 	const char *why;
 	size_t i;
-	int c;
+	int is_one;	/* the line is a field */
 
 	why = add_byte(h, '\0');	/* h->s is always a string */
 	h->n = 0;
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;
-		if (!read_field_start(h, in)) {
-			if (!is_from_line(h))
-				break;
-			c = h->rest[h->nrest - 1];
-			h->dropped += h->nrest;
-			while (c != '\n' && c != EOF &&
-			    length_fault(h) == NULL) {
-				c = in_read(in);
-				h->dropped++;
-			}
-			why = length_fault(h);
-			continue;
-		}
+		is_one = read_field_start(h, in);
+		if (!is_one && !is_from_line(h))
+			break;
 		for (i = 0; why == NULL && i < h->nrest; i++)
 			why = add_byte(h, (unsigned char)h->rest[i]);
 		h->nrest = 0;
-		if (why == NULL)
+		if (why == NULL && h->s[h->n - 1] != '\n')
 			why = add_line(h, in);
+		if (!is_one) {
+			h->dropped += h->n;
+			h->n = 0;
+			h->s[0] = '\0';
+			why = why == NULL ? length_fault(h) : why;
+		}
 	}
 	if (why == NULL && h->nrest == 1 && h->rest[0] == '\n') {
 		h->nrest = 0;
@@ -301,6 +297,17 @@ head_find(const struct header *h, const char *after, const char *name)
 	while (*p != '\0' && !is_field(p, name))
 		p = head_end(p);
 	return *p == '\0' ? NULL : p;
+}
+
+const char *
+head_word(const struct header *h, const char *name, size_t *n)
+{
+	const char *p = head_find(h, NULL, name);
+
+	p = p == NULL ? "" : head_value(p);
+	p += strspn(p, " \t\r\n");
+	*n = strcspn(p, " \t\r\n");
+	return p;
 }
 
 int

@@ -536,8 +536,8 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
 		q->unreachable = closed && rights_is_ours((long)q->st.st_uid);
 	else
 		q->unreachable = q->ours || ((strcmp(dir, "router") == 0 ||
-		    strcmp(dir, DEFERRED) == 0) &&
-		    accept_is_safe(q->po, &q->st));
+		    strcmp(dir, DEFERRED) == 0) && getuid() == 0 &&
+		    rights_is_way_in(q->po, q->st.st_gid));
 	q->m.wants_dsn = 1;
 	q->m.tame = rights_is_ours(uid);
 	q->m.head.slack = SLACK;
@@ -868,14 +868,12 @@ process_routers(struct run *p)
 static int
 load_table(struct routes *routes, const char *table)
 {
-	int bad, err, bad_table;
+	int bad, bad_table;
 
 	rights_use_root(1);
 	bad = route_load(routes, table);
-	err = errno;
 	rights_use_root(0);
-	errno = err;
-	bad_table = bad && err != ENOENT;
+	bad_table = bad && errno != ENOENT;
 	postmanage = bad_table ? 0 : routes->postmanage;
 	postbytes = bad_table ? 0 : routes->postbytes;
 	return bad;
@@ -907,7 +905,7 @@ process_dirs(struct run *p)
 			return X_TEMPFAIL;
 		private_code = process_dir(p, "private", is_hidden);
 	}
-	if (defer_has_dir(p->po)) {
+	if (path_exists(path_in(p->po, DEFERRED))) {
 		deferred_code = process_dir(p, DEFERRED, deferred_is_name);
 		/* this also removes reasons without files */
 		defer_next_wait(p->po, p->table_id);
@@ -1060,7 +1058,7 @@ is_deferred_due(struct watch *w, const char *po, const char *table)
 	unsigned long table_id;
 	long wait;
 
-	if (!defer_has_dir(po))
+	if (!path_exists(path_in(po, DEFERRED)))
 		return 0;
 	table_id = table_id_of(table);
 	if (has_changed(w, po) || table_id != w->table_id) {

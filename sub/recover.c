@@ -40,15 +40,12 @@ recover_entry(const char *po, const char *name)
 	const char *dot = path_in(po, "transport/" SUBMIT_MARK "%s", name);
 	const char *ctl = path_in(po, "transport/%s", name);
 	const char *msg = path_in(po, "queue/%s", name);
-	const char *p, *dash;
+	const char *dash;
 	int alone, dead;
-	long pid;
+	unsigned long pid;
 
-	num_of(name, &dash);
-	if (dash == name || *dash != '-')
-		return 0;
-	pid = (long)num_of(dash + 1, &p);
-	if (*p != '\0' || pid < 1)
+	if (num_upto(name, ULONG_MAX, &pid, &dash) < 0 || *dash != '-' ||
+	    num_upto(dash + 1, LONG_MAX, &pid, NULL) < 0 || pid == 0)
 		return 0;	/* no name of entry_make_name */
 	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	alone = entry_is_abandoned(dot, dead);

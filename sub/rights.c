@@ -68,21 +68,21 @@ rights_drop(void)
 	return 0;
 }
 
-/* Returns 1 if the directory is open to our group, and to nobody else. */
-static int
-is_way_in(const char *po, const char *dir)
+int
+rights_is_way_in(const char *po, gid_t gid)
 {
-	struct stat st;
+	struct stat pub, router;
 
-	return stat(path_in(po, "%s", dir), &st) == 0 && st.st_gid == bit_gid &&
-	    post_is_closed(&st);
+	return stat(path_in(po, "public"), &pub) == 0 && pub.st_gid == gid &&
+	    post_is_closed(&pub) && stat(path_in(po, "router"), &router) == 0 &&
+	    router.st_gid == gid && post_is_closed(&router);
 }
 
 int
 rights_has_way_in(const char *po)
 {
 	return bit_gid != getgid() && getuid() != 0 &&
-	    is_way_in(po, "public") && is_way_in(po, "router");
+	    rights_is_way_in(po, bit_gid);
 }
 
 const char *

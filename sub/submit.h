@@ -52,8 +52,10 @@ const char *say_last(void);	/* the last line, without its topic */
 int	rights_start(void);
 /* Gives up the group for good: 0, or -1 after saying why. */
 int	rights_drop(void);
-/* Returns 1 if only the group of our set-group-id bit may use public/ and
- * router/. */
+/* Returns 1 if public/ and router/ are open to this group, and to nobody else.
+ * If so, no user can reach a file of that group there. */
+int	rights_is_way_in(const char *po, gid_t);
+/* Returns 1 if that is the group of our set-group-id bit. */
 int	rights_has_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
@@ -242,6 +244,9 @@ const char *head_find(const struct header *, const char *after,
 	    const char *name);
 const char *head_value(const char *field);	/* text behind the colon */
 const char *head_end(const char *field);	/* start of the next field */
+/* Returns the first word in the first field of this name, and sets its length:
+ * 0 if there is none. */
+const char *head_word(const struct header *, const char *name, size_t *n);
 int	head_count_hops(const struct header *);	/* number of Received fields */
 /* Completes the header: 0, or -1 without memory.  id is the message's name in
  * the queue; NULL: not queued yet, so submit -q adds the Received field.  num:
@@ -380,9 +385,6 @@ int	entry_is_abandoned(const char *path, int dead);
  * accept.c - turns a file that a user owns into one of the post office
  * ====================================================================== */
 
-/* Returns 1 if no user can reach this file of router/ and we can give it
- * away. */
-int	accept_is_safe(const char *po, const struct stat *);
 /* Renames the file at path, open as fd, into private/ and sets to to its path
  * there: 0, or -1 after saying why. */
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
@@ -423,7 +425,6 @@ int	defer_is_due(const char *po, const char *base,
 /* Returns the seconds until the next try of a file, or -1 without files, and
  * removes reasons without files. */
 long	defer_next_wait(const char *po, unsigned long table_id);
-int	defer_has_dir(const char *po);	/* 1 if deferred/ exists */
 
 /* ======================================================================
  * etrn.c - asks the scheduler to try the mail for a host now
