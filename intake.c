@@ -127,8 +127,8 @@ struct stub {
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
-/* Returns the message or the stub with this name, directories included; or
- * NULL. */
+/* message_named and stub_named return what has this name, directories included;
+ * or NULL. */
 static struct message *
 message_named(const char *name)
 {
@@ -350,8 +350,9 @@ is_for_thread(const struct request *r, const struct thread *t)
 	    th_is_matched(t, r->patterns);
 }
 
-/* Ends the vertex in a later pass.  A command that cannot be written to the
- * file is kept in core: when v->cancel has it, the second call writes none. */
+/* Ends the vertex in a later pass.  If the command cannot be written to the
+ * file, core alone keeps the command: q_cancel_vertex writes no command that is
+ * in v->cancel. */
 static void
 cancel_later(struct vertex *v, enum cancel how)
 {
@@ -395,8 +396,8 @@ static struct {
 	long	largest_at;	/* mono; when q.largest was set */
 	unsigned bucket;	/* of the message that was chosen last; the next
 				 * search begins behind this bucket */
-	unsigned long nleavers;	/* the calls of note_leaver before this one were
-				 * examined */
+	unsigned long nleavers;	/* calls of note_leaver that were examined, of
+				 * q.nleavers */
 	int	none_waits;	/* 1: of all messages, only those that were
 				 * noted since may be waiting */
 } found;
@@ -462,7 +463,7 @@ vertex_due(const struct vertex *v, int *timeless)
 		at = now.mono + CHECK;
 	if (at <= now.mono || WHY_KEPT(why) || s->expiry == 0)
 		return at;
-	if (end <= now.mono)	/* the vertex was never tried */
+	if (end <= now.mono)	/* only untried mail lives longer */
 		end += s->expiry2;
 	return end > now.mono && end < at ? end : at;
 }
@@ -546,11 +547,11 @@ forget_message(struct message *m)
 /*
  * Chooses one of the next CHOICE messages that can leave, or NULL.  It checks
  * at most CHECKED_NEAR messages behind the first that can leave.  If c is NULL,
- * messages that wait can leave, and the one that waits longest is chosen.  If
- * not, room is needed for a message of the channel c: of CHECKED_MOST messages,
- * READY ones of other channels above their shares can leave, and the one loaded
- * last is chosen.  The next search begins behind the chosen message, so
- * messages that wait equally long take turns.
+ * messages that wait can leave, and the one that is due last is chosen.  If c
+ * is not NULL, room is needed for a message of the channel c: of CHECKED_MOST
+ * messages, READY ones of other channels above their shares can leave, and the
+ * one loaded last is chosen.  The next search begins behind the chosen message,
+ * so messages that are due at the same time take turns.
  */
 static struct message *
 choose_leaver(const struct chan *c)
@@ -779,7 +780,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 	if (m->nr == 0)
 		return 0;
 	q.total.accepted += !p->known;
-	ctl_close_kept();	/* it may be of an earlier file of that name */
+	ctl_close_kept();	/* an earlier file of that name may be open */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
 	    msg_sender_fields(c));
@@ -974,7 +975,7 @@ static struct {
 	int	forgotten;	/* 1 when it is the turn of forgotten mail */
 	long	files;		/* files opened in this scan */
 	double	began;		/* mono; when this scan began */
-	double	paused;		/* mono; when the next scan may begin */
+	double	next_at;	/* mono; when the next scan may begin */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1150,9 +1151,9 @@ in_load_files(void)
 	spool_note_changes();
 	scan.entries = BATCH_ENTRIES;
 	scan.no_room = scan.beyond = 0;
-	for (n = 0; n < BATCH_FILES && now.mono >= scan.paused; n++) {
+	for (n = 0; n < BATCH_FILES && now.mono >= scan.next_at; n++) {
 		if (is_scan_over()) {
-			scan.paused = now.mono + PAUSE;
+			scan.next_at = now.mono + PAUSE;
 			scan.files = 0;
 			break;
 		}
@@ -1177,7 +1178,7 @@ in_load_files(void)
 double
 in_prep(fd_set *in, int *max)
 {
-	double wait = scan.paused - now.mono, later = heap_wait(&q.due_stubs);
+	double wait = scan.next_at - now.mono, later = heap_wait(&q.due_stubs);
 
 	if (wait > 0)
 		return wait;

@@ -421,8 +421,8 @@ int	ta_reap(long pid, int status);
 void	ta_feed_rings(void);
 /* Ends agents that are idle or starting now, and others after their jobs, as
  * q.no_feeding is set.
- * With kill, sends a signal to all agents. */
-void	ta_end_all(int kill);
+ * With by_signal, sends a signal to all agents. */
+void	ta_end_all(int by_signal);
 
 /* ======================================================================
  * dump.c - writes the queue as text, for mailq

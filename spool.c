@@ -113,9 +113,9 @@ static const struct {
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
 
-/* Returns what is wrong with this directory, or NULL.  A link to a directory is
- * not accepted.  The group of public/ and router/ is the administrator's
- * choice, and stays as it is. */
+/* Returns what is wrong with this directory, or NULL; sets *st.  A link to a
+ * directory is not accepted.  The group of public/ and router/ is the
+ * administrator's choice, and stays as it is. */
 static const char *
 dir_problem(const char *path, int never, struct stat *st)
 {
@@ -282,7 +282,7 @@ spool_setup(int check_only)
  * without harm. */
 static int notify_fd = -1;
 static int drained;		/* 1: all datagrams of this pass were read, so
-				 * an entry costs no system call */
+				 * recv is not called for each entry */
 
 void
 spool_listen(const char *path)
@@ -697,7 +697,8 @@ move_file(const char *from, const char *to)
 
 /* Finds the message file in its directory or where a crash or another -H has
  * left it, and moves it to its directory.  Sets *st, with st_mode 0 if there is
- * no message file.  Returns 0, or -1 if that is not known now. */
+ * no message file.  Returns 0, or -1 if the file cannot be looked up or moved
+ * now. */
 static int
 find_message(const char *name, struct stat *st)
 {
@@ -747,7 +748,8 @@ spool_place_files(char *name, struct stat *st)
 			return -1;
 		}
 		strcpy(name, to);
-		/* no reading of transport/ may come that finds it */
+		/* transport/ may not be read again, so a new hash directory
+		 * is added here */
 		add_dir(dir_index(name));
 	}
 	return find_message(name, st);

@@ -120,7 +120,7 @@ static struct {
 struct agent {
 	struct ta ta;		/* the first member: AGENT converts */
 	struct agent *rnext, *rprev;	/* IDLE: of the ring */
-	double	due;		/* mono; end of the timeout or idle time */
+	double	due;		/* mono; when run_timer acts on the agent */
 	double	born;		/* mono; the start */
 	int	in, out;	/* descriptors from and to the agent, one
 				 * socket or two pipes; -1: closed */
@@ -378,7 +378,7 @@ static void end_agent(struct agent *, int grace);	/* calls flush_output */
 
 /* Returns 1 if read or write has failed only for now. */
 static int
-is_later(int err)
+is_temporary(int err)
 {
 	return err == EINTR || err == EAGAIN || err == EWOULDBLOCK;
 }
@@ -396,7 +396,7 @@ flush_output(struct agent *a)
 	if (n > 0) {
 		a->nout -= n;
 		memmove(a->outbuf, a->outbuf + n, a->nout);
-	} else if (n < 0 && !is_later(errno)) {
+	} else if (n < 0 && !is_temporary(errno)) {
 		a->nout = 0;
 		if (errno != EPIPE && errno != ECONNRESET &&
 		    a->ta.state != TA_CLOSING) {
@@ -873,7 +873,7 @@ read_lines(struct agent *a, int reads)
 
 	while (a->in >= 0 && reads-- > 0 && n == READ_MOST) {
 		n = read(a->in, inbuf + a->npart, READ_MOST);
-		if (n < 0 && is_later(errno))
+		if (n < 0 && is_temporary(errno))
 			return;
 		if (n <= 0) {
 			close_agent(a);
@@ -954,10 +954,11 @@ release_jobs(struct agent *a, int status)
 		log_info("agent-end pid=%d channel=%s agents=%u", a->ta.pid,
 		    r->chan->name, q.nagents - 1);
 	}
-	/* An agent that sets no tags may have begun, too.  If it has finished
-	 * jobs, it was at work if the job was the oldest one when an earlier
-	 * agent ended; else if more than FAILURES agents in a row have begun
-	 * no job. */
+	/* An agent that sets no tags may have begun its oldest job unseen.  So
+	 * the job counts as begun, if the agent has finished others, when an
+	 * earlier agent ended with it as its oldest, too; and if the agent has
+	 * finished none, when more than FAILURES agents in a row have begun no
+	 * job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->failures > FAILURES)))
 		q_end_job(&a->ta, reason);
@@ -1221,12 +1222,12 @@ ta_do(fd_set *in, fd_set *out)
 }
 
 void
-ta_end_all(int kill)
+ta_end_all(int by_signal)
 {
 	struct agent *a;
 
 	for (a = AGENT(q.agents); a != NULL; a = AGENT(a->ta.next))
-		if (kill)
+		if (by_signal)
 			signal_agent(a);
 		else if (a->ta.state == TA_IDLE || a->ta.state == TA_STARTING)
 			end_agent(a, 1);
