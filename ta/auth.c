@@ -19,7 +19,7 @@
  * Without the last word the password is not sent, and the mail waits.  A
  * message for which there is no line waits, too.
  *
- * Only hosts of -R have passwords, since other names come from mail and from
+ * Only hosts of -R get passwords, since other names come from mail and from
  * name servers.  The file is opened before the talker becomes another user, and
  * the talker keeps only the lines for those hosts and for senders.
  *

@@ -36,7 +36,8 @@
 #define REPLY_BYTES	65536L	/* bytes of a reply */
 #define FINAL_WAIT	2	/* seconds for a reply after a failed write */
 
-/* Seconds, as in RFC 5321 4.5.3.2, which does not limit connect and quit. */
+/* Seconds, as in RFC 5321 4.5.3.2, which does not limit connect, helo and quit.
+ */
 long esmtp_limit[ES_STAGES] = {
 	30, 5 * 60, 5 * 60, 5 * 60, 5 * 60, 2 * 60, 3 * 60, 10 * 60, 5
 };
@@ -357,8 +358,9 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* without a reply, get_reply has set a reason; that is kept instead of
-	 * err if err is a limit, or the reason is the words of a program */
+	/* without a reply, get_reply has set a reason, which is kept instead of
+	 * err if the write reached its limit, or if the reason is the words of
+	 * a program */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;

@@ -14,7 +14,7 @@
  *				A		is the scheduler gone?
  *	0:					no
  *				M 0:		the message of recipient 0
- *	8192:(bytes)		+		a piece, and the next one
+ *	8192:(bytes)		+		a piece; send the next one
  *	17:(bytes)		+
  *	0:0:					the end of the message
  *				.		I am alive

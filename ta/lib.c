@@ -361,7 +361,8 @@ do_job(char *line)
 		lib_note("the job's list of offsets is too long or damaged: "
 		    "%s", offsets);
 	else if (open_control(&job, line) == 0) {
-		/* shows that we live; without fcntl locks, tags suffice */
+		/* the lock shows that this agent lives; where fcntl locks fail,
+		 * tags suffice */
 		lock_set(job.ctl);
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host,
 		    offsets != NULL ? list : NULL);

@@ -20,8 +20,8 @@
  * name servers (MX_LATER) must stop the caller: the address of a domain is
  * often a machine that takes no mail for it and would refuse ours.
  *
- * With NO_RESOLV (and NO_TCP) no domain has MX hosts, and callers always look
- * for an address.
+ * With NO_RESOLV or NO_TCP no domain has MX hosts, and callers always look for
+ * an address.
  */
 #include "mx.h"
 #include "lib.h"
@@ -58,7 +58,8 @@ short_at(const unsigned char *p)
 	return (unsigned)p[0] << 8 | p[1];
 }
 
-/* Moves over a name: 0, or -1 at the end of the answer. */
+/* Moves over a name: 0, or -1 if it has no end in the answer or an invalid
+ * label. */
 static int
 skip_name(struct answer *a)
 {

@@ -18,8 +18,8 @@
  *
  *	- An address at another port than 25 is never this machine: an
  *	  administrator has set that up.
- *	- A name from the DNS or the hosts file that has an address of this
- *	  machine, a loopback or an unspecified address is this machine.
+ *	- A name from the DNS or the hosts file is this machine if one of its
+ *	  addresses belongs to this machine, is a loopback or is unspecified.
  *	- An MX with our own name is this machine.  It is dropped, and so are
  *	  all MX that are no better (RFC 5321 5.1); if none is left, the mail is
  *	  for no other host, and fails.
@@ -196,8 +196,9 @@ struct search {
 	const struct net_opt *opt;
 	int	port;
 	int	given;		/* the administrator has named the host */
-	int	is_here;	/* an address, also one that is not allowed, is
-				 * that of this machine */
+	int	is_here;	/* the host or MX reached last is this machine,
+				 * by its name or by an address, which need not
+				 * be allowed */
 };
 
 /* Adds an address of the name if it is allowed and there is room.  Returns 1,
@@ -470,7 +471,7 @@ find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 		return 0;
 	if (later)	/* a host without an answer may be better than us */
 		return set_verdict(s->addrs, X_DEFERALL, "4.4.3",
-		    "no mail host of %s can be looked up now", name);
+		    "a mail host of %s cannot be looked up now", name);
 	if (s->is_here)
 		return set_verdict(s->addrs, X_NOHOST, "5.4.6",
 		    "the mail host of %s is this machine, which takes no "
@@ -480,7 +481,8 @@ find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 }
 
 /* Splits a host into name and port: 0, or -1 if the text is no host.  Without a
- * port, *port stays as it was.  literal: the name is in brackets. */
+ * port, *port stays as it was.  Sets *literal to 1 if the name is in brackets.
+ */
 static int
 split_host(const char *host, char *name, int *port, int *literal)
 {

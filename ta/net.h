@@ -52,9 +52,9 @@ struct net_addrs {
 };
 
 /*
- * Finds the addresses of host, a name or [address], either with :port: 0, or -1
- * with the verdict.  given: the administrator has named the host, whose MX is
- * then not asked for.
+ * Finds the addresses of host, which is a name or an [address], and may end in
+ * :port.  Returns 0, or -1 with the verdict.  given: the administrator has
+ * named the host, whose MX is then not asked for.
  */
 int	net_find_addresses(struct net_addrs *, const struct net_opt *,
 	    const char *host, int given);

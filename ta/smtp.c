@@ -4,7 +4,7 @@
  * A job is a message and a host.  Recipients of one host with the same sender
  * and header share a transaction, at most -m of them.  All transactions for a
  * host use one connection, also those of the next jobs; it is closed when a job
- * for another host comes, or after the time idle without a job.
+ * for another host comes, or when no job has come for the time "idle" of -T.
  *
  *	halves.c splits the agent: the keeper has our files, the talker does
  *		all that is below in a process of its own
@@ -446,10 +446,11 @@ collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 	return n;
 }
 
-/* Resets the tries after a transaction.  If the message itself has broken
- * connections until no try is left, other mail of the host does not wait. */
+/* Resets the tries after a transaction that ended with a reply.  If no try is
+ * left, defers the rest of the recipients for the host, but no other mail: this
+ * message has broken the connections. */
 static void
-end_tries(struct lib_job *job, const char *host)
+update_tries(struct lib_job *job, const char *host)
 {
 	struct lib_rcpt *r;
 
@@ -492,14 +493,15 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 			esmtp_close(&conn);
 	} while (end == TRANS_EARLY && kept);
 	if (end == TRANS_OVER) {
-		end_tries(job, host);
+		update_tries(job, host);
 	} else if (has_choice(&addrs) && attempt.nbroken < BROKEN) {
+		/* work() tries another server */
 		attempt.broken[attempt.nbroken++] = conn.peer;
-		return;	/* work() tries another server */
+	} else {
+		for (r = job->rcpts; r != NULL; r = r->next)
+			if (r->unreported && is_for_host(r, host))
+				trans_report_host(&conn, job, r, X_DEFERALL);
 	}
-	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
-		if (r->unreported && is_for_host(r, host))
-			trans_report_host(&conn, job, r, X_DEFERALL);
 }
 
 static void
@@ -762,8 +764,8 @@ check_options(void)
 		    "itself verifies no certificate\n", why);
 }
 
-/* For -N: checks that each host of -R may have its password.  Nothing is said
- * to users who may not read the file. */
+/* For -N: checks the file of -A, and its lines for the hosts of -R.  Nothing is
+ * said to users who may not read the file. */
 static void
 check_passwords(void)
 {
@@ -811,12 +813,11 @@ check_files(void)
 int
 main(int argc, char **argv)
 {
+	const char *user = geteuid() == 0 ? "nobody" : NULL;
 	int c;
 
 	command.channel = lib_channel("smtp");
 	conn.fd = -1;
-	if (geteuid() == 0)
-		set_talker_user("nobody");
 	opt.lookup = 300;
 	opt.net.port = NET_PORT;
 	opt.most = 100;
@@ -848,10 +849,7 @@ main(int argc, char **argv)
 		case 'T': set_limits(optarg); break;
 		case 'o': halves.single = 1; break;
 		case 't': halves.root = optarg; opt.apart = 1; break;
-		case 'u':
-			opt.apart = 1;
-			set_talker_user(optarg);
-			break;
+		case 'u': user = optarg; opt.apart = 1; break;
 		case 'w':
 			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
 			break;
@@ -862,6 +860,8 @@ main(int argc, char **argv)
 		opt.net.self = command.host;
 	if (optind + 1 < argc)
 		lib_usage();
+	if (user != NULL)
+		set_talker_user(user);
 	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);

@@ -5,8 +5,8 @@
  *
  * own-name is argv[0].  Words are separated by blanks.  Text in double quotes
  * is a word or a part of one, and a backslash quotes the next byte.  A '#'
- * where a word could begin ends the line.  Flags are letters, '-' stands for
- * none.
+ * where a word could begin ends the line.  Flags are letters and digits, '-'
+ * stands for none.
  *
  * The file is read for each job, so that a corrected table counts at once. Only
  * the line of the mailer and PARAMuucpname above it are checked, as an error in

@@ -17,7 +17,8 @@
  *	2xx to the dot		delivered: all accepted recipients
  *
  *	end of the connection
- *	before the first reply	no verdict; the caller may know the reason
+ *	before the first reply	no verdict: the server may have closed a kept
+ *				connection, and the caller makes a new one
  *	before the message	no verdict: the caller tries another server, or
  *				the host has failed
  *	in the message		deferred: all accepted recipients.  The server
@@ -45,7 +46,8 @@
 #include <ctype.h>
 
 #define WINDOW		4096	/* bytes of commands without a reply */
-#define COMMAND		3000	/* bytes of one command; words have 1000 */
+#define COMMAND		3000	/* bytes of one command; a word of a job has at
+				 * most WORD_MAX_ */
 
 struct trans {
 	struct esmtp *c;
@@ -366,7 +368,7 @@ send_envelope(struct trans *t, int *answered)
 				return -1;
 			unanswered += t->len[next++];
 		}
-		if (i == next)	/* no recipient was accepted: no DATA */
+		if (i == next)	/* MAIL or all RCPT were refused: no more */
 			return 0;
 		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
 		t->c->phase = command[stage];

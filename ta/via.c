@@ -10,7 +10,8 @@
  *
  *	word of command	meaning
  *	$host $port	the server's name or address, and its port
- *	$socket		3: we connect, and the program gets the connection
+ *	$socket		3, the descriptor at which the program gets a connection
+ *			that we have made
  *	starttls	in a word: the program reads the greeting itself
  *
  * A program that ends before the server has said anything has failed.  The
@@ -20,9 +21,9 @@
  * and not "verify return:1" above it.
  *
  * The program has the rights of our process, and of its descriptors only these
- * three or four.  It ignores the signals that we ignore, so that the scheduler
- * ends no conversation.  It is expected to end when both pipes are closed;
- * after LINGER seconds SIGKILL ends it.
+ * three or four.  It ignores the signals that we ignore, so that a signal of
+ * the scheduler ends no conversation.  It is expected to end when both pipes
+ * are closed; after LINGER seconds SIGKILL ends it.
  */
 #include "via.h"
 #include "../lib/agent.h"
@@ -81,8 +82,8 @@ via_error(const char *command)
 const char *
 via_unsafe_word(const char *command)
 {
-	/* with the word unless in the command, name is safe; s_client needs
-	 * the options of both lines */
+	/* a command with name verifies only if it has the option unless, too;
+	 * NULL: never.  s_client needs both of its options. */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },

@@ -22,10 +22,11 @@ struct wire {
 
 void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
 	    void *);
-/* Changes a piece of the message: 0, or -1 to stop.  The first argument is a
- * struct wire, so that lib_message can call wire_put. */
+/* Changes a piece of the message: 0, or -1 if put has returned -1.  The first
+ * argument is a struct wire, so that lib_message can call wire_put. */
 int	wire_put(void *, const char *, size_t);
-/* Ends the message; the caller sends the dot. */
+/* Ends the message: 0, or -1 if put has returned -1.  The caller sends the dot.
+ */
 int	wire_end(struct wire *);
 
 #endif
