@@ -313,6 +313,12 @@ for words in "$secret" "$(b64 "$secret")" "$plain"; do
 	    "$(grep -l -F -e "$words" "$tmp/log/smtp" "$tmp/out" \
 	    "$po/transport/10-1")" ''
 done
+long=$(printf '%0250d' 0 | tr 0 x)
+passwords "localhost $long $long verified"
+rules "auth 535 no $(b64 "\\000$long\\000$long")"
+like 'a long password is hidden when the server repeats it' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+    '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
 rules 'auth 454 4.7.0 try later'
 like 'a password that cannot be checked now: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords" -X "$tls")" '^deferall 4\.7\.0 .*454 4.7.0 try later'

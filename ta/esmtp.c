@@ -315,7 +315,8 @@ scan_keyword(struct esmtp *c, const char *line)
 static int
 get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 {
-	char line[600], reply[sizeof(c->reply)];
+	/* a line has room for the longest secret: see hide_secret */
+	char line[1000], reply[sizeof(c->reply)];
 	long left = REPLY_BYTES;
 	struct text t;
 	int i;
