@@ -24,8 +24,8 @@
  * Dead time.  A bad report is also one Nth of a failed cohort.  When more
  * cohorts have failed than the clause allows, with no good report in between,
  * the destination is dead: no agent is started for it until its dead time is
- * over, a flush or a T line ends it, or an agent still at work reports
- * success.  With maxthr=1 the window is 1 or 0, and one report that the host
+ * over, a flush or a T line ends it, or an agent still at work has a good
+ * report.  With maxthr=1 the window is 1 or 0, and one report that the host
  * accepts no mail at all makes it 0, unless cohorts is 0.
  *
  * The rate does not depend on reports.  Deliveries have slots that are one gap

@@ -25,7 +25,7 @@ void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
  * Returns the seconds until spool_next_file may find an entry. */
 double	spool_prep(fd_set *in, int *max);
-/* Has the directory of the control file read again at that time, mono. */
+/* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * changed, the st_ctime of its message file, is earlier. */
@@ -59,12 +59,13 @@ void	spool_listen(const char *path);
  * feedback.c - the rules of a destination: windows, rates, waits
  * ====================================================================== */
 
-/* Counts a good or bad report on the destination.  If all is 1, the host
- * accepts no mail at all now, and a destination with maxthr=1 is dead.  If a
- * bad report has set the window to 0, the caller calls th_sleep. */
+/* Counts a good or bad report on the destination.  If all is not 0, the host
+ * accepts no mail at all now, and a destination with maxthr=1 is dead unless
+ * cohorts is 0.  If a bad report has set the window to 0, the caller calls
+ * th_sleep. */
 void	fb_report_good(struct thread *);
 void	fb_report_bad(struct thread *, int all);
-/* Ends the dead time of the destination. */
+/* Ends the dead time of the destination.  A new one gets its first window. */
 void	fb_revive(struct thread *);
 /* Returns how many agents the destination may have beyond the busy ones, by its
  * window; 0 if it is dead. */
@@ -157,9 +158,9 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Splits a vertex that has more than most recipients, none of them finished: it
- * keeps its last most recipients.  Returns a new vertex, on no list, with the
- * others, or NULL without memory. */
+/* Splits a vertex of which no recipient is finished.  most is less than the
+ * number of its recipients: the vertex keeps that many, the last ones.  Returns
+ * a new vertex, on no list, with the others, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE. */
 void	msg_end_vertex(struct vertex *);
@@ -220,22 +221,22 @@ void	order_set_open(struct thread *, int open);
 /* Returns the vertex of the ring that goes next, which stays on its list, or
  * NULL. */
 struct vertex *order_next_vertex(struct ring *);
-/* 1 if a thread with a turn or a claim may have a vertex that can go. */
+/* 1 if the turns or the claims of the ring may have a vertex that can go. */
 #define order_has_work(r) \
 	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->claims.n > 0))
 /* Returns 1 if the message may have one agent more, while nfree agents are
  * free. */
 int	order_is_below_share(const struct message *, long nfree);
-/* Blocks a vertex whose message is at its share, in the preemptive order the
- * whole claim, until the message may have more agents: 0, or -1 without
+/* Blocks a vertex whose message is at its share until the message may have more
+ * agents; with order=preempt, blocks the whole claim.  Returns 0, or -1 without
  * memory.  The caller calls th_update. */
 int	order_block_vertex(struct vertex *);
 /* Returns 1 if order_block_vertex has blocked the vertex. */
 int	order_is_blocked(const struct vertex *);
-/* Unblocks the claim of the message with the fewest agents, in other orders
- * than preempt one vertex of it, if that message may have more while nfree
- * agents are free.  Returns a vertex of the claim, for whose thread the caller
- * calls th_update, or NULL. */
+/* Looks at the blocked claim whose message has the fewest agents.  If that
+ * message may have more while nfree agents are free, unblocks one vertex of the
+ * claim; with order=preempt, unblocks the whole claim.  Returns an unblocked
+ * vertex, for whose thread the caller calls th_update, or NULL. */
 struct vertex *order_unblock_claim(struct ring *, long nfree);
 /* Adds n to the number of agents that work for the message. */
 void	order_count_agents(struct message *, int n);
@@ -287,12 +288,12 @@ void	th_report_host(struct thread *, int host);
 /* Acts on the timer of the thread, which is due. */
 void	th_run_timer(struct thread *);
 /* Obeys a T line: makes the vertices for the host due, of queueonly threads
- * too, and ends its dead time.  Vertices that the current run has deferred stay
- * in WAIT. */
+ * too.  If no agent works for a thread, its dead time ends; if agents do, the
+ * vertices that the current run has deferred stay in WAIT. */
 void	th_trigger_host(const char *host);
-/* Makes the vertex one due, which is READY or in WAIT.  If one is NULL, makes
- * all vertices of the thread due.  Ends the dead time of the destination and
- * the pause of its ring after failed starts; limits and holds stay. */
+/* Makes one vertex of the thread due, READY or in WAIT, or with NULL all its
+ * vertices.  Ends the dead time of the destination and the pause of its ring
+ * after failed starts; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list.  The caller calls
  * th_update. */
@@ -360,8 +361,8 @@ void	q_hold_message(struct message *, int on);
 /* outcome: when a command on a vertex is carried out.  OUT_DONE: at once;
  * OUT_PASS: in a later pass; OUT_REPORT: after the report of the agent;
  * OUT_HELD: never, as the vertex is held; OUT_FAILED: never, as the disk cannot
- * be written.  A flush also has OUT_NO_COMMAND, and OUT_FED: never, as an agent
- * has the vertex. */
+ * be written.  A flush has two more.  OUT_NO_COMMAND: never, as the clause has
+ * no command; OUT_FED: never, as an agent has the vertex. */
 enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_NO_COMMAND, OUT_FED,
 	       OUT_HELD, OUT_FAILED, OUTCOMES };
 /* Deletes or bounces the vertex, in a later pass if later is 1. */
@@ -419,9 +420,9 @@ void	ta_do(fd_set *in, fd_set *out);
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents. */
 void	ta_feed_rings(void);
-/* Ends agents that are idle or starting now, and others after their jobs, as
- * q.no_feeding is set.
- * With by_signal, sends a signal to all agents. */
+/* Ends idle and starting agents.  The caller has set q.no_feeding, so that the
+ * others end after their jobs.  With by_signal, sends a signal to all agents
+ * instead. */
 void	ta_end_all(int by_signal);
 
 /* ======================================================================

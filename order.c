@@ -43,13 +43,13 @@
  * batch, but of any size up to maxrcpts; so work is counted in recipients here.
  *
  * Places are numbers.  That of a message is m->load_event.  A claim of retries,
- * or of a host that has died since, gets a new number.  Otherwise old mail
- * could keep new mail out for ever, when one round of its tries takes longer
- * than the waits between them.  A child stands half way between the claim
- * before its parent and the parent: the children of 1000 stand at 999.5, 999.75
- * and so on.  A double has bits for 43 such halves for message 1000, and for 33
- * for message 1000000.  After that no other claim preempts until the last of
- * these children is done.
+ * or of a host that has died since the claim got its place, gets a new number.
+ * Otherwise old mail could keep new mail out for ever, when one round of its
+ * tries takes longer than the waits between them.  A child stands half way
+ * between the claim before its parent and the parent: the children of 1000
+ * stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves for
+ * message 1000, and for 33 for message 1000000.  After that no other claim
+ * preempts until the last of these children is done.
  *
  * Offers.  A READY vertex is offered by its claim, or waits on the list of its
  * thread when its host may take no agent.  A claim without offers is not in the
@@ -215,7 +215,7 @@ clear_rival(struct ring *r)
 }
 
 /* Puts a claim with offers into the line unless its message is at its share;
- * takes other claims out. */
+ * takes other claims out.  A claim without offers leaves the shares, too. */
 static void
 update_line(struct claim *c)
 {
@@ -234,9 +234,10 @@ update_line(struct claim *c)
 /* ---- the tree of preemption ------------------------------------------ */
 
 /*
- * Ends the preemption by the claim.  Its parent gets back the slots that the
- * claim did not use, if this parent has paid for the claim.  Children of the
- * claim become children of its parent, if there is one, and keep their level.
+ * Ends the preemption by the claim.  If its parent has paid for the claim, the
+ * parent gets back the slots that the claim did not use, or pays those that it
+ * used beyond the price.  Children of the claim become children of its parent,
+ * if there is one, and keep their level.
  */
 static void
 end_preemption(struct claim *c)
@@ -310,7 +311,7 @@ static double
 score(const struct claim *c)
 {
 	volatile double stored = (double)(c->ring->judged_at - c->since + 1) /
-	    (rcpts_left(c) + c->gone);
+	    c->entered;
 
 	return stored;
 }

@@ -241,7 +241,8 @@ struct vertex {
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; NEW, WAIT: the next try; FED: the
 				 * latest retryat of this run, or 0; PINNED for
-				 * its tags: the next try after that, or 0 */
+				 * its tags: the next try once they are
+				 * written, or 0 */
 	int	tried;		/* mono; end of the last run, if tries > 0 */
 	unsigned tries : 13;	/* runs after which recipients were left, at
 				 * most TRIES_MOST */
@@ -374,8 +375,9 @@ struct thread {
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* vertices and agents */
 	struct timer turn;	/* in ready of the ring */
-	struct timer due;	/* end of the dead time, or soonest; unused:
-				 * when the thread is freed */
+	struct timer due;	/* end of the dead time, soonest, or the next
+				 * slot of the rate; unused: when the thread is
+				 * freed */
 	struct thread *swept;	/* as swept of a message */
 	struct list ready, wait;	/* vertices READY, and in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
@@ -388,7 +390,7 @@ struct thread {
 	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
-	unsigned fresh;		/* vertices of ready since it was sorted */
+	unsigned fresh;		/* vertices put on ready since it was sorted */
 	struct vertex *new_vertex;	/* vertex of the control file that is
 					 * being read, or NULL */
 	double	soonest;	/* mono; the first try of a vertex in WAIT */
@@ -437,7 +439,8 @@ struct ring {
 	struct claim *judged;	/* the claim that was compared last */
 	struct claim *rival;	/* the claim that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was last searched for */
-	struct agent *idle;	/* idle agents, newest first */
+	struct agent *idle;	/* idle agents, newest first (ta.c's struct,
+				 * which begins with a ta) */
 	struct counts counts;
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
@@ -454,8 +457,9 @@ struct chan {
 	struct chan *next;
 	struct counts counts;
 	unsigned msgs;		/* messages in core that the channel counts */
-	struct heap ready;	/* stubs of READY messages that had to leave
-				 * core, in the order in which they left */
+	struct heap ready;	/* stubs of messages that had to leave core with
+				 * READY vertices, in the order in which the
+				 * messages left */
 	char	name[1];
 };
 
@@ -512,14 +516,14 @@ struct queue {
 	unsigned long events;	/* counts messages loaded, destinations that
 				 * died and claims moved to the end of the line:
 				 * the order in which these happened */
-	/* for the dump and the log; without DSNs; what is forgotten counts as
-	 * not come in */
+	/* for the dump and the log; without DSNs; recipients of forgotten
+	 * messages are taken off rcpts_in, until they are loaded again */
 	unsigned long msgs_out, rcpts_in, rcpts_out;
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
-	int	no_feeding;	/* 1: agents are neither started nor fed, as -S
-				 * loads or the scheduler ends */
+	int	no_feeding;	/* 1: agents are neither started nor fed: -S
+				 * still loads mail, or the scheduler ends */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	new_transport;	/* 1: the scheduler has changed to another

@@ -343,16 +343,16 @@ th_why(const struct vertex *v, double *until)
 	const struct thread *t = v->thread;
 	enum why why = v->state == V_FED ? WHY_FED : v->msg->held ?
 	    WHY_HELD_MESSAGE : why_blocked(t);
-	double dead = t->ring->start_at;
+	double start_at = t->ring->start_at;
 
 	*until = v->state == V_WAIT ? wakeup_time(t, v) : 0;
 	if (t->until > *until)
 		*until = t->until;
-	if (dead > *until)
-		*until = dead;
+	if (start_at > *until)
+		*until = start_at;
 	if (why != WHY_NONE)
 		return why;
-	return v->state == V_WAIT ? WHY_RETRY : dead > now.mono ?
+	return v->state == V_WAIT ? WHY_RETRY : start_at > now.mono ?
 	    WHY_NO_AGENT : WHY_NONE;
 }
 
@@ -512,7 +512,8 @@ trigger_thread(struct thread *t)
 	return 1;
 }
 
-/* th_lookup with box 0 finds all threads of a host but those of mailboxes. */
+/* With box 0, th_lookup finds the thread of a channel and host that is for no
+ * single mailbox; q.all begins with the threads of mailboxes. */
 void
 th_trigger_host(const char *host)
 {
@@ -684,7 +685,7 @@ attach_agent(struct ta *ta, struct thread *t)
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
-	if (th_is_local(t))	/* other mailboxes have their turns first */
+	if (th_is_local(t))	/* the next turn comes after other mailboxes */
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart += !ta->started;
@@ -700,7 +701,8 @@ th_detach_agent(struct ta *ta)
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nstart -= !ta->started;
-	/* vertices that the run has deferred may be due at the end of it */
+	/* vertices that the run has deferred may be due at the end of it; they
+	 * are searched for in the next second, once for several short runs */
 	if (--t->nta == 0 && t->delayed && t->soonest > NOW + 1)
 		t->soonest = NOW + 1;
 }
@@ -892,9 +894,9 @@ retire_thread(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* else each mailbox would leave a thread; threads that the file of
-	 * destinations has restored at the start were last used before mono 0,
-	 * and all of them are kept */
+	/* a thread of each mailbox would be too many; threads that the file of
+	 * destinations has restored at the start, last used before mono 0,
+	 * push no others out */
 	if (th_is_local(t))
 		free_unused(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
