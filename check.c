@@ -458,7 +458,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 	fprintf(out, "\n");
 	if (retry_longest_wait(&f->v) > 1)	/* a factor is not 0 */
 		fprintf(out, "# (each time is moved towards a multiple of "
-		    "interval, and is one from retry %ld on)\n", f->v.skew);
+		    "interval, and from retry %ld on to one)\n", f->v.skew);
 }
 
 /* ---- the name of this host ---------------------------------------------- */

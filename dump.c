@@ -109,8 +109,8 @@ write_out(void)
 	out.len = 0;
 }
 
-/* Adds to the text.  %s adds a channel or a host, escaped as in the essay; %-s
- * adds a text as it is. */
+/* Adds to the text.  %s adds a channel or a host, with escapes \ooo; %-s adds a
+ * text as it is. */
 static void LIKE_PRINTF(1, 2)
 emit(const char *f, ...)
 {
@@ -166,7 +166,7 @@ seconds_until(double mono)
 /* ---- what a vertex waits for ----------------------------------------- */
 
 struct wait {
-	const char *state;	/* of the essay */
+	const char *state;	/* the field "state" of a v line */
 	const char *cause;	/* the field "what it waits for" */
 	long	next;		/* seconds until the next try, -1: not known */
 	int	is_kept;	/* 1: the vertex does not expire meanwhile */
@@ -191,13 +191,14 @@ find_limit(const struct vertex *v)
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
-	/* the thread is not open (preempt), and has no turn (other orders) */
+	/* a thread that takes another agent has can_take_agent with
+	 * order=preempt, and a turn with other orders */
 	if (t->nta > 0 && !t->can_take_agent && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->stopped_by];
 }
 
-/* Sets *w to the state of the vertex, in the words of the essay. */
+/* Sets *w to the state of the vertex, in the words of a v line. */
 static void
 get_wait(const struct vertex *v, struct wait *w)
 {
@@ -359,8 +360,8 @@ seconds_to_expiry(const struct vertex *v)
 	return v->msg->born + v->thread->ring->conf->v.expiry - NOW;
 }
 
-/* Writes a vertex in ZMailer's format, see the essay.  A vertex without a
- * reason shows that of its thread. */
+/* Writes a vertex in ZMailer's format: number, message, recipients, reasons.  A
+ * vertex without a reason shows that of its thread. */
 static void
 emit_vertex(unsigned i)
 {

@@ -65,7 +65,7 @@
 #define SUFFIX_MOST	20	/* bytes */
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
 #define NO_UID		(-1L)	/* a client of the port */
-#define SIGNALS		32	/* more than any signal's number in POSIX.1 */
+#define SIGNALS		32	/* above the signals of POSIX.1 on any system */
 #define CANCELS_AT_ONCE	100	/* jobs that a command ends and syncs before its
 				 * answer; more would delay mail */
 
@@ -746,6 +746,8 @@ open_missing(void)
 	if (commands.in < 0)
 		open_command_pipe();
 	has_pipes = queries.in >= 0 && commands.in >= 0;
+	/* at the start and after a reload the line shows a missing pipe as
+	 * "none"; a repeated call logs success alone */
 	if (!had_pipes && (has_pipes || !st.missing))
 		log_info("mailq pipe=%s commands=%s",
 		    queries.in < 0 ? "none" : queries.path,

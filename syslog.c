@@ -29,11 +29,10 @@ static const struct {
 	int	priority;
 } levels[] = {
 	{ "err ", LOG_ERR }, { "warn ", LOG_WARNING },
-	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG }
+	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG }, { NULL, 0 }
 };
 
 #define SYSLOG_TIMEOUT	60	/* seconds for a line */
-#define NLEVELS	((int)(sizeof(levels) / sizeof(levels[0])))
 
 /* Logs the line without its stamp and level; a line without these is logged
  * whole. */
@@ -45,7 +44,7 @@ log_line(const char *line)
 	size_t n;
 
 	s += *s == ' ';
-	for (i = 0; i < NLEVELS; i++) {
+	for (i = 0; levels[i].word != NULL; i++) {
 		n = strlen(levels[i].word);
 		if (strncmp(s, levels[i].word, n) == 0) {
 			line = s + n;

@@ -224,7 +224,7 @@ signal_catch(int sig, void (*handler)(int))
 		signal_set(sig, handler);
 }
 
-#define FD_MOST	65536L	/* the most that the option agentfiles takes */
+#define FD_MOST	65536L	/* descriptors that -N can allow an agent */
 
 void
 fd_close_from(int fd)

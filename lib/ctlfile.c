@@ -584,9 +584,10 @@ is_alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* Returns 1 if the lock of the process is believed; see the essay.  The fcntl
- * lock of a process cannot be seen if the system has no locks, or if another
- * process has a lock on that byte, as anybody may who can read the file. */
+/* Returns 1 if the lock of the process is believed, by the rules at the top of
+ * this file.  The fcntl lock of a process cannot be seen if the system has no
+ * locks, or if another process has a lock on that byte, as anybody may who can
+ * read the file. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
@@ -810,8 +811,9 @@ open_kept(const char *name)
 	return fd;
 }
 
-/* Returns the recipient line that begins at off, at least its letter and tag,
- * or NULL.  anew: reads it from the file even if the buffer has it. */
+/* Returns the recipient line that begins at off, at least its letter and tag;
+ * or NULL with errno, EINVAL if no such line begins there.  With anew, the line
+ * is read from the file even if the buffer has it. */
 static const char *
 rcpt_line(const char *name, unsigned long off, int anew)
 {
@@ -819,6 +821,7 @@ rcpt_line(const char *name, unsigned long off, int anew)
 		return NULL;
 	if (anew)
 		line_start(&kept.l, kept.l.fd, off);
+	errno = EINVAL;
 	return seek_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
@@ -919,6 +922,7 @@ header_offset(unsigned long off)
 			hdr = kept.l.off + kept.l.len + 1;
 		else if (!line_next(&kept.l))
 			hdr = NO_HDR;
+	/* recipients before off may belong to an earlier block */
 	if (hdr != block.hdr || off < block.from)
 		block.from = off;
 	block.hdr = hdr;

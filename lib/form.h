@@ -9,7 +9,7 @@
 #define FORM_LINE	1000	/* bytes that are read at once, with NUL */
 
 /* Opens dir/name, or returns NULL with errno: ENOENT if there is no such file,
- * EINVAL for a name that is not allowed. */
+ * EINVAL if the name is not allowed or the file is not regular. */
 FILE	*form_open(const char *dir, const char *name);
 /* Reads the next line.  Returns 1 for a line of the head, which is without its
  * newline; 0 for the first line of the text, which has its newline, and is

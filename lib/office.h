@@ -51,7 +51,8 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 
 /* Reads the next NAME=value of a file such as zmailer.conf into line.  Returns
  * where NAME begins, without blanks and quotes around the value; or NULL, and
- * *at is the number of a line of another form, or 0 at the end. */
+ * *at is the number of a line of another form, or 0 at the end.  *at counts the
+ * lines; the caller sets it to 0 before the first call. */
 #define OFFICE_LINE	2048	/* bytes in a line */
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 

@@ -178,8 +178,8 @@ origin_read_head(struct diags *n, struct head *h)
 
 /* ---- origins --------------------------------------------------------- */
 
-/* Reads the header that begins here.  Returns 1 if its message is a DSN on a
- * DSN. */
+/* Reads the header behind the current m line.  Returns 1 if the message is a
+ * DSN on a DSN. */
 static int
 read_double_field(struct ctl *c)
 {
@@ -244,6 +244,8 @@ read_origin(struct origin *g, unsigned long off)
 {
 	int letter, is_complete = 0;
 
+	/* a header belongs to all recipients before its m line, so later
+	 * origins up to that line share it */
 	if (off >= g->mline) {
 		g->mline = ULONG_MAX;
 		g->hdr = -1;
@@ -364,6 +366,8 @@ diag_reason(const struct diags *n, unsigned long off)
 
 	if (n->due == 0)
 		return s;
+	/* each reason after a ^A begins with the offset of the first recipient
+	 * that has it; num_upto refuses an offset behind off */
 	while ((next = strchr(next, '\1')) != NULL &&
 	    num_upto(next + 1, off, &from, &next) == 0) {
 		next += *next == ' ';

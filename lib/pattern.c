@@ -7,10 +7,10 @@
  *
  * Case does not count: patterns are folded here, the text by the caller.
  *
- * Alternatives are expanded once, when a pattern is read, and may stand in
- * one another; their number is bounded.  What is left is matched without
- * recursion and without memory: when something does not match, only the last
- * '*' is tried with one byte more, which costs O(pattern * text) at most.
+ * Alternatives are expanded once, when a pattern is read, and may be nested;
+ * their number is bounded.  An expanded alternative is matched without
+ * recursion and without memory: when a byte does not match, only the last '*'
+ * is tried with one byte more, which costs O(pattern * text) at most.
  */
 #include "util.h"
 #include "pattern.h"
@@ -73,7 +73,7 @@ pat_free(char **all)
 	free(all);
 }
 
-/* Joins the n bytes at s, the len bytes at part, and rest. */
+/* Joins n bytes of s, at most len bytes of part, and rest. */
 static char *
 join(const char *s, size_t n, const char *part, size_t len, const char *rest)
 {
@@ -112,8 +112,8 @@ expand(char **all, int n, const char *s, int depth)
 	if (n == ALTERNATIVES || depth == ALTERNATIVES)
 		return -1;
 	if (*open == '\0') {
-		all[n] = join(s, open - s, "/*", 2 * (strchr(s, '/') == NULL),
-		    "");
+		all[n] = join(s, open - s, strchr(s, '/') == NULL ? "/*" : "",
+		    2, "");
 		return all[n] == NULL ? -1 : n + 1;
 	}
 	for (close = choice_end(open + 1); *close == ','; )

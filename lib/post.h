@@ -30,9 +30,9 @@ int	post_sync(struct post *);
 /* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
  * set and that can be: 0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
-/* Returns the group of a file in po/router that the agent hold wrote as root.
- * No user can give his file this group: 0; or 1 if po/router has the group 0,
- * which a user's new file there then has on the BSDs. */
+/* Returns the group that the agent hold, as root, gives its files in po/router.
+ * No file of a user there has this group.  It is 0; but 1 if po/router has the
+ * group 0, as on the BSDs a new file gets the group of its directory. */
 gid_t	post_hold_group(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */

@@ -117,10 +117,10 @@ void	text_lower(char *);	/* makes ASCII letters small */
 
 /* ---- numbers and spans of time --------------------------------------- */
 
-/* Returns the number of the leading decimal digits of s, modulo the width of
- * unsigned long, so that two programs of one machine agree on numbers that do
- * not fit.  Sets the second argument, unless it is NULL, to the first byte
- * after the digits. */
+/* Returns the value of the leading decimal digits of s, 0 if there are none.  A
+ * value that does not fit loses its high bits, so that two programs of one
+ * machine agree on it.  Sets the second argument, unless it is NULL, to the
+ * first byte after the digits. */
 unsigned long num_of(const char *, const char **);
 /* Reads a number from 0 to max: 0, or -1 if s begins with no digit, the number
  * is larger, or the last argument is NULL and something follows the digits. */
