@@ -201,31 +201,37 @@ parse_options(int argc, char **argv, int *next)
 static int
 check_mode(int nrcpt)
 {
-	int nothing_else = !opt.run && !opt.header && nrcpt == 0;
-	char mode[2];
+	int named = opt.header || nrcpt > 0;	/* recipients are named */
+	const char *why = NULL;
+	char mode[2] = "";
 
 	mode[0] = opt.mode;
-	mode[1] = '\0';
 	switch (opt.mode) {
 	case 'm':
-		if (opt.run && (nrcpt > 0 || opt.header))
-			return usage("%s", "-q takes no recipients");
-		return !nothing_else ? 0 : usage("%s", "no recipients; name "
-		    "some, or use -t");
+		if (opt.run && named)
+			why = "-q takes no recipients";
+		else if (!opt.run && !named)
+			why = "no recipients; name some, or use -t";
+		break;
 	case 'n':
 	case 's':
 	case 'S':
-		return nothing_else ? 0 : usage("-b%s takes no addresses, and "
-		    "neither -t nor -q", mode);
+		if (opt.run || named)
+			why = "-b%s takes no addresses, and neither -t nor -q";
+		break;
 	case 'p':
-		return usage("%s", "the queue is shown by mailq, not by -bp");
+		why = "the queue is shown by mailq, not by -bp";
+		break;
 	case 't':
 	case 'v':
 		opt.mode = 'v';
-		return nrcpt > 0 && !opt.run && !opt.header ? 0 : usage("%s",
-		    "-bv takes addresses, and neither -t nor -q");
+		if (nrcpt == 0 || opt.run || opt.header)
+			why = "-bv takes addresses, and neither -t nor -q";
+		break;
+	default:
+		why = "-b%s is not supported";
 	}
-	return usage("-b%s is not supported", mode);
+	return why != NULL ? usage(why, mode) : 0;
 }
 
 /* ---- signals --------------------------------------------------------- */
@@ -510,7 +516,7 @@ load_table(struct routes *routes)
 
 	if (route_load(routes, opt.table) == 0)
 		return 0;
-	/* a table that this user may not read stays so */
+	/* EACCES: this user could not read the table later either */
 	code = is_transient(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
 	if (errno != EINVAL)
 		say("%s%s", routes->mistake, errno == ENOENT ?
@@ -559,7 +565,7 @@ submit(char **rcpts)
 	char name[ENTRY_NAME];
 
 	in_start(&in, stdin, opt.nodots ? DOTS_TEXT : DOTS_END);
-	if (entry_open(opt.po, &can_queue) < 0)
+	if (entry_check_office(opt.po, &can_queue) < 0)
 		return refuse(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0) {
 		say("nothing was queued, try again later");
@@ -618,7 +624,7 @@ serve_smtp(void)
 	if (!how.batch)
 		say_set_mute();	/* inetd gives us the connection as standard
 				 * error */
-	code = entry_open(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
+	code = entry_check_office(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
 	if (code == 0) {
 		catch_signals();
 		how.blind = load_for_message(&routes, how.can_queue) < 0;
@@ -660,10 +666,8 @@ static int
 show_routes(char **rcpts)
 {
 	struct routes routes;
-	int code, bad, loaded;
+	int bad, code = load_table(&routes), loaded = code == 0;
 
-	code = load_table(&routes);
-	loaded = code == 0;
 	for (; loaded && *rcpts != NULL; rcpts++) {
 		bad = show_route(&routes, *rcpts);
 		if (code == 0)

@@ -95,7 +95,8 @@ ctl_is_word(const char *s, size_t n, const char *word)
 	size_t i;
 
 	for (i = 0; i < n && word[i] != '\0'; i++)
-		if (toupper((unsigned char)s[i]) != word[i])
+		if (toupper((unsigned char)s[i]) !=
+		    toupper((unsigned char)word[i]))
 			return 0;
 	return i == n && word[i] == '\0';
 }

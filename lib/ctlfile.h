@@ -17,8 +17,7 @@
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 
-/* Returns 1 if these n bytes are the word, which is in capitals; case does not
- * matter in the bytes. */
+/* Returns 1 if these n bytes are the word; case does not matter. */
 int	ctl_is_word(const char *, size_t n, const char *word);
 
 #define NOTIFY_FAILURE	1U

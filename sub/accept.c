@@ -20,7 +20,7 @@
  * If only the group of a set-group-id submit may use public/ and router/, no
  * user can reach a file of that group or hold it open.  Such a file is not
  * copied: its owner is changed, and it is renamed into the queue.  Step 2 keeps
- * the user's number.
+ * the UID of the user.
  *
  * A crash leaves the original in router/ or private/.  The next run removes an
  * original in private/ if queue/NAME has its size and time and a control file,
@@ -124,13 +124,14 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 {
 	struct stat st;
 	int bad = copy_bytes(fd, p->f, size) < 0;
+	int is_short = bad && errno == EAGAIN;	/* fd has fewer bytes now */
 
-	if (!bad || errno == EAGAIN) {
+	if (!bad || is_short) {
 		if (fstat(fd, &st) < 0) {
 			say_cannot("look at", "it");
 			return LATER;
 		}
-		if (bad || st.st_size != seen->st_size ||
+		if (is_short || st.st_size != seen->st_size ||
 		    st.st_mtime != seen->st_mtime) {
 			say("it changes while it is copied, and stays");
 			return STAYS;

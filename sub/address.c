@@ -38,7 +38,7 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at;		/* an @ was read */
+	int	at;		/* an @ was read, and no route */
 	int	colon;		/* before any <, a : followed an @ */
 	const char *why;	/* what is wrong, or NULL */
 };
@@ -157,7 +157,7 @@ note_special(struct lex *x, struct element *e)
 			e->why = "a > without a <";
 		break;
 	case '@':
-		e->at |= *e->start != '@';	/* no route begins there */
+		e->at |= *e->start != '@';	/* else it is of a route */
 		break;
 	case ':':
 		if (e->angle > 0)

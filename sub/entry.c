@@ -43,7 +43,7 @@ entry_make_name(char *name, size_t size, unsigned long num)
 }
 
 int
-entry_open(const char *po, int *can_queue)
+entry_check_office(const char *po, int *can_queue)
 {
 	static const char *const places[] = { "public", "router", "queue",
 	    "transport" };
@@ -329,7 +329,7 @@ entry_print_envelope(const struct mail *m, FILE *f)
 	if (m->ret[0] != '\0')
 		fprintf(f, "notaryret %s\n", m->ret);
 	for (d = m->rcpts; d != NULL; d = d->next) {
-		if (d->also)
+		if (d->is_further)
 			continue;
 		if (d->dsn[0] != '\0')
 			fprintf(f, "todsn %s\n", d->dsn);

@@ -159,7 +159,8 @@ put_string(char **p, const char *s)
 
 static void
 add_recipient(struct mail *m, const char *channel, const char *host,
-    const char *user, const char *addr)
+    const char *user, const char *addr, unsigned long line,
+    const char *reason)
 {
 	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], why[WHY_SIZE], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
@@ -179,7 +180,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 		text_add(&t, " ORCPT=rfc822;");
 		xtext_add(&t, addr, strlen(addr));
 	}
-	text_fmt(why, sizeof(why), "%s", m->why != NULL ? m->why : "");
+	text_fmt(why, sizeof(why), "%s", reason);
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
@@ -193,9 +194,9 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	d->addr = put_string(&p, addr);
 	d->dsn = put_string(&p, dsn);
 	d->why = put_string(&p, why);
-	d->line = m->line;
-	d->also = m->also;
-	m->also = 1;
+	d->line = line;
+	d->is_further = m->has_rcpt;
+	m->has_rcpt = 1;
 	*m->rcpts_end = d;
 	m->rcpts_end = &d->next;
 	hash_add(&m->seen, &d->link, hash);
@@ -221,10 +222,8 @@ static void
 add_failed(struct mail *m, const char *kind, const char *user,
     const char *addr, const char *why)
 {
-	m->why = why;
 	if (m->wants_dsn)
-		add_recipient(m, "error", kind, user, addr);
-	m->why = NULL;
+		add_recipient(m, "error", kind, user, addr, 0, why);
 }
 
 static void
@@ -274,7 +273,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 	strcpy(folded, addr);
 	addr_fold_domain(folded);
 	if (m->blind) {
-		add_recipient(m, "", "", folded, addr);
+		add_recipient(m, "", "", folded, addr, 0, "");
 	} else if (route_find(m->routes, m->as, folded,
 	    m->past_hold ? "hold" : NULL,
 	    way != NULL ? way->alias : NULL, &t) < 0) {
@@ -285,8 +284,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 	} else if (t.alias != NULL) {
 		follow_alias(m, t.alias, given, way);
 	} else {
-		m->line = t.line;
-		add_recipient(m, t.channel, t.host, t.user, given);
+		add_recipient(m, t.channel, t.host, t.user, given, t.line, "");
 	}
 }
 
@@ -295,7 +293,7 @@ add_address(struct mail *m, const char *addr)
 {
 	const char *given = addr;
 
-	m->also = 0;
+	m->has_rcpt = 0;
 	if (m->broken)
 		m->turn = ++turns;
 	m->broken = 0;
@@ -305,7 +303,7 @@ add_address(struct mail *m, const char *addr)
 		add_refused(m, given, "no user follows our own name in UUCP",
 		    X_NOUSER);
 	else if (m->toobig)
-		add_recipient(m, "error", "toobig", addr, addr);
+		add_recipient(m, "error", "toobig", addr, addr, 0, "");
 	else if (m->tame && addr_special_byte(addr))
 		add_refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
@@ -321,7 +319,7 @@ add_wrong_address(struct mail *m, const char *text, const char *why)
 
 	say_wrong(m, text, why, X_DATAERR);
 	m->nsyntax++;
-	m->also = 0;
+	m->has_rcpt = 0;
 	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
 	for (p = word; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
@@ -397,7 +395,7 @@ mail_fail_all(struct mail *m, const char *host)
 	struct recipient *d, **at = &m->rcpts;
 
 	while ((d = *at) != NULL) {
-		if (d->also) {
+		if (d->is_further) {
 			remove_recipient(m, at);
 			continue;
 		}
@@ -427,21 +425,18 @@ parse_sender(struct mail *m, const char *s)
 		strcpy(one, l.addr);
 	if (l.why != NULL) {
 		say("sender %s: %s", l.text, l.why);
-		return -1;
-	}
-	if (n == 1 && addr_special_byte(one)) {
-		say("sender %s: nothing can be sent back to it", s);
-		return -1;
-	}
-	/* with blind, submit -q adds our domain */
-	bare = n == 1 && addr_domain(one) == NULL && !m->blind;
-	if (n != 1)
+	} else if (n != 1) {
 		say("sender %s: it must be one address", s);
-	else if (text_fmt(m->sender, sizeof(m->sender), "%s%s%s", one,
-	    bare ? "@" : "", bare ? m->routes->domain : "") == 0)
-		return 0;
-	else
+	} else if (addr_special_byte(one)) {
+		say("sender %s: nothing can be sent back to it", s);
+	} else {
+		/* with blind, submit -q adds our domain */
+		bare = addr_domain(one) == NULL && !m->blind;
+		if (text_fmt(m->sender, sizeof(m->sender), "%s%s%s", one,
+		    bare ? "@" : "", bare ? m->routes->domain : "") == 0)
+			return 0;
 		say("sender %s: it is too long with our domain", s);
+	}
 	return -1;
 }
 

@@ -74,10 +74,12 @@ search_list(const char *list, const unsigned char *addr, int len, int *found)
 	for (; *list != '\0'; list += n + (list[n] == ',')) {
 		n = strcspn(list, ",");
 		k = strcspn(list, "/,");
-		if (text_fmt(one, sizeof(one), "%.*s", (int)k, list) < 0 ||
-		    (size = parse_address(one, net)) == 0 || list[k] != '/' ||
-		    num_upto(list + k + 1, (unsigned long)size * 8, &bits,
-		    &end) < 0 || end != list + n)
+		if (list[k] != '/' || text_fmt(one, sizeof(one), "%.*s",
+		    (int)k, list) < 0)
+			return -1;
+		size = parse_address(one, net);
+		if (size == 0 || num_upto(list + k + 1, (unsigned long)size * 8,
+		    &bits, &end) < 0 || end != list + n)
 			return -1;
 		for (i = 0; size == len && i < bits && ((addr[i / 8] ^
 		    net[i / 8]) & 0x80 >> i % 8) == 0; i++)

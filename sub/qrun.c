@@ -268,8 +268,8 @@ env_apply(struct file *q, char *word, char *value)
 	return 1;
 }
 
-/* Returns 1 for the first line of the header.  value is what follows its first
- * word; that of ENVID is any text and may begin with a colon. */
+/* Returns 1 for the first line of the header.  value is the text behind the
+ * first word of the line; the value of ENVID may begin with a colon. */
 static int
 is_header(const char *line, const char *value)
 {
@@ -582,9 +582,9 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 	return v;
 }
 
-/* In private/ and deferred/, where only we can do that, removes what is no
- * regular file, and sets aside a directory that is not empty.  In router/ such
- * an entry is left to its user. */
+/* Removes an entry of private/ or deferred/ that is no regular file; BAD for a
+ * directory that is not empty.  In other directories such an entry is left to
+ * its user. */
 static enum verdict
 remove_special(struct file *q, const char *dir)
 {
@@ -606,7 +606,7 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 {
 	int fd = open_file(q);
 	char name[100];
-	enum verdict v;
+	enum verdict v = LATER;
 	long uid;	/* of the author */
 
 	if (fd < 0 && errno == EINVAL)
@@ -623,7 +623,6 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 	uid = (long)q->st.st_uid;
 	if (strcmp(dir, "private") == 0 && rights_is_ours(uid))
 		uid = accept_parse_name(base, name, sizeof(name));
-	v = LATER;
 	if (mail_init(&q->m, routes, uid) == 0) {
 		set_rights(q, routes, dir, uid);
 		v = queue_open_file(q, fd, dir, base);
@@ -821,17 +820,16 @@ static int
 process_dir(struct run *p, const char *dir, int (*fits)(const char *))
 {
 	unsigned n = p->why[0] != '\0' ? 1 : (unsigned)p->routes.workers;
-	int code;
+	int code = X_TEMPFAIL;
 
 	p->dir = dir;
 	if (scan_read(&p->scan, p->po, dir, fits) < 0 &&
 	    (errno != ENOENT || strcmp(dir, OFFICE_BULK) != 0)) {
 		say_cannot("read", path_in(p->po, "%s", dir));
-		return X_TEMPFAIL;
+		return code;
 	}
 	if (n > p->scan.n)
 		n = p->scan.n;
-	code = X_TEMPFAIL;
 	if (lseek(p->lock, (off_t)0, SEEK_SET) != 0)
 		say_cannot("use", ".submit.lock");
 	else
@@ -1005,9 +1003,9 @@ open_notices(const char *po)
 /* watch: a directory between repeated runs. */
 struct watch {
 	const char *dir;
-	int	known, settled;	/* mtime is set; a further change would show in
-				 * it */
 	long	mtime;
+	int	known;		/* mtime is set */
+	int	settled;	/* a further change would show in mtime */
 	double	changed;	/* mono; when mtime was first seen */
 	double	due;		/* mono; transport/: the next look;
 				 * deferred/: the next try, -1: none */
@@ -1096,27 +1094,27 @@ tidy_if_due(struct tidier *t, const char *po)
 	_exit(0);
 }
 
-/* Does a run after each change and, after a failed run, when a pause is over,
- * which doubles with each. */
+/* Does a run after each change.  After a failed run, it also does one when a
+ * pause is over; each failed run doubles the pause. */
 static void
 run_every(const char *po, const char *table, long every)
 {
 	struct tidier tidier = { 0, 0 };
 	long pause = every;	/* seconds; doubles after trouble */
 	double again = 0;
-	static struct watch w[OFFICE_ROUTERS], crashes, old;
+	static struct watch w[OFFICE_ROUTERS], transport, deferred;
 	int i, changed, trouble = 0;
 
 	for (i = 0; i < routers.n; i++)
 		w[i].dir = routers.v[i];
-	crashes.dir = "transport";
-	old.dir = DEFERRED;
+	transport.dir = "transport";
+	deferred.dir = DEFERRED;
 	while (!leave) {
 		clock_read();
-		recover_if_due(&crashes, po, every);
+		recover_if_due(&transport, po, every);
 		for (i = changed = 0; i < routers.n; i++)
 			changed |= has_changed(&w[i], po);
-		changed |= is_deferred_due(&old, po, table);
+		changed |= is_deferred_due(&deferred, po, table);
 		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;
@@ -1136,7 +1134,7 @@ qrun_become_owner(const char *po)
 {
 	int can_queue;
 
-	if (entry_open(po, &can_queue) < 0)
+	if (entry_check_office(po, &can_queue) < 0)
 		return X_TEMPFAIL;
 	if (!can_queue) {
 		say("you may not write to %s/transport; only its owner or root "

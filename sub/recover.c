@@ -6,13 +6,15 @@
  * disk, and is renamed.  If not, the message is where it was and will be taken
  * again; the control file is removed.
  *
- * A process at work leaves the same picture for a moment.  Its lock on the
- * control file decides; in a file system without locks its number does, which
- * the name ends in.  A process with that number may be another, as small
- * numbers come again after each boot; and a process in another container is not
- * seen.
- * A control file without a message is removed only if neither is found, as its
- * process may have just made it and not have locked it yet.
+ * A process at work has the same files for a moment.  It is known by its lock
+ * on the control file; in a file system without locks, by its process number,
+ * which is at the end of the name.  Another process may have this number, as
+ * small numbers come again after each boot; and a process in another container
+ * is not seen.
+ *
+ * A control file without a message is removed only if it is not locked and no
+ * process has the number: a process may have just made the file and not have
+ * locked it yet.
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -23,14 +25,14 @@ int
 entry_is_abandoned(const char *path, int dead)
 {
 	struct stat st;
-	int fd = fd_plain(path, O_RDWR, &st), alone;
+	int fd = fd_plain(path, O_RDWR, &st), abandoned;
 
 	if (fd < 0)
 		return dead;
-	alone = fd_lock(fd) == 0 ||
+	abandoned = fd_lock(fd) == 0 ||
 	    (dead && errno != EACCES && errno != EAGAIN);
 	close(fd);
-	return alone;
+	return abandoned;
 }
 
 /* Recovers one control file: 0, or -1 if it stays as it is. */
@@ -41,17 +43,17 @@ recover_entry(const char *po, const char *name)
 	const char *ctl = path_in(po, "transport/%s", name);
 	const char *msg = path_in(po, "queue/%s", name);
 	const char *dash;
-	int alone, dead;
+	int abandoned, dead;
 	unsigned long pid;
 
 	if (num_upto(name, ULONG_MAX, &pid, &dash) < 0 || *dash != '-' ||
 	    num_upto(dash + 1, LONG_MAX, &pid, NULL) < 0 || pid == 0)
 		return 0;	/* no name of entry_make_name */
 	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
-	alone = entry_is_abandoned(dot, dead);
+	abandoned = entry_is_abandoned(dot, dead);
 	if (!path_exists(msg))
-		return dead && alone ? unlink(dot) : -1;
-	if (!alone || path_exists(ctl) || rename(dot, ctl) < 0)
+		return dead && abandoned ? unlink(dot) : -1;
+	if (!abandoned || path_exists(ctl) || rename(dot, ctl) < 0)
 		return -1;
 	say("%s: queued now, after a crash", ctl);
 	entry_notify(po, name);

@@ -12,9 +12,10 @@
  * only while it reads the table and, with -q, while it opens .submit.lock, and
  * while it opens and takes over files of other users.
  *
- * Both need effective ids that can be changed and changed back.  With
- * NO_SETEUID, setgid does that for the group, as in POSIX.1-1990; submit then
- * gives up the group only as far as setgid can, and root stays root.
+ * For the group and for the owner, effective ids must be changed and changed
+ * back.  With NO_SETEUID, setgid does that for the group, as in POSIX.1-1990;
+ * submit then gives up the group only as far as setgid can, and root stays
+ * root.
  */
 #include "submit.h"
 #ifdef NO_SETEUID

@@ -15,11 +15,12 @@
  *
  * Without a fourth word the user is the whole address; an address without a
  * domain gets ours, as a bare name would mean another person at another host.
- * That is so for the host "-", too, since an agent may choose its host itself,
- * as smtp -R does.  Only the channels local, hold and error are always of this
- * machine.  With "-" their user is the address as it is, or the part before the
- * '@' if the pattern has an '@': then the line says whose domain it is.  The
- * fourth word changes this: $u is the name alone, $u@$h the whole address.
+ * The host "-" changes nothing of this, since an agent may choose its host
+ * itself, as smtp -R does.  Only the channels local, hold and error are always
+ * of this machine.  With "-" their user is the address as it is, or the part
+ * before the '@' if the pattern has an '@': then the line says whose domain it
+ * is.  The fourth word changes this: $u is the name alone, $u@$h the whole
+ * address.
  *
  * For a path of UUCP, $r is what is behind its first '!', and $h of the host is
  * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
@@ -84,14 +85,14 @@ enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none
 			 * and may get one */
 	USER_NAME,	/* $u: the part before the '@' */
-	USER_REST,	/* $r: the part of that name behind the first '!' */
+	USER_REST,	/* $r: what is between the first '!' and the '@' */
 	USER_LOCAL	/* the name if the pattern has an '@', else the address
 			 * as it is */
 };
 
 struct route {
 	struct route *next;
-	char	**patterns;	/* each with a '/' behind it, see below */
+	char	**patterns;	/* each with a '/' at its end: expand */
 	char	*channel;	/* NULL: the address is refused */
 	char	*host;		/* host; with channel NULL, text of a refusal;
 				 * of a line for senders, the new name */
@@ -512,7 +513,7 @@ route_load(struct routes *t, const char *path)
 	t->postbytes = POSTBYTES;
 	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
-	/* a file that this user may not read stays so */
+	/* EACCES: this user could not read the file later either */
 	if (is_transient(errno) && errno != EACCES)
 		return set_load_error(t, "file", "mailname", errno);
 	fd = open(path, O_RDONLY);
@@ -678,6 +679,7 @@ set_target(struct target *t, const struct routes *table,
 	t->line = r->line;
 	if (r->user == USER_REST) {
 		domain = hop;
+		/* strchr also finds the end, if no name follows the '!' */
 		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
 		    addr_special_byte(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
@@ -702,15 +704,13 @@ is_sender(const struct routes *table, char *const *patterns, int for_names,
     const char *addr)
 {
 	const char *domain = addr_domain(addr);
-	char s[ADDR_SIZE + 1], us[DOMAIN_SIZE];
+	char s[ADDR_SIZE + 1];
 
 	if (domain == NULL)
 		return 0;
 	make_plain(addr, s);
 	if (for_names) {
-		text_fmt(us, sizeof(us), "%s/", table->domain);
-		text_lower(us);
-		if (strcmp(strrchr(s, '@') + 1, us) != 0)
+		if (!ctl_is_word(domain, strlen(domain), table->domain))
 			return 0;
 		strcpy(strrchr(s, '@'), "/");
 	}
@@ -746,13 +746,17 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 
 	memset(t, 0, sizeof(*t));
 	make_plain(addr, s);
-	for (r = table->first; r != NULL; r = r->next)
-		if (!r->is_for_names && r != within && (r->from == NULL ||
-		    is_sender(table, r->from, r->from_name, sender)) &&
-		    (except == NULL || r->channel == NULL ||
-		    strcmp(r->channel, except) != 0) &&
-		    (pattern = find_match(r, s, first)) != NULL)
+	for (r = table->first; r != NULL; r = r->next) {
+		if (r->is_for_names || r == within || (r->from != NULL &&
+		    !is_sender(table, r->from, r->from_name, sender)))
+			continue;
+		if (except != NULL && r->channel != NULL &&
+		    strcmp(r->channel, except) == 0)
+			continue;
+		pattern = find_match(r, s, first);
+		if (pattern != NULL)
 			break;
+	}
 	if (r == NULL)
 		return fail_target(t, X_NOUSER, "there is no route for it");
 	if (r->list != NULL) {
@@ -790,14 +794,9 @@ route_skip_uucp(const struct routes *table, const char *addr)
 	const char *domain = addr_domain(addr), *p;
 	size_t n;
 
-	if (domain != NULL) {
-		text_fmt(hop, sizeof(hop), "%s", domain);
-		text_fmt(names, sizeof(names), "%s", table->domain);
-		text_lower(hop);
-		text_lower(names);
-		if (strcmp(hop, names) != 0)
-			return addr;
-	}
+	if (domain != NULL && !ctl_is_word(domain, strlen(domain),
+	    table->domain))
+		return addr;
 	text_fmt(names, sizeof(names), "%s", table->uucp);
 	text_lower(names);
 	for (p = addr; ; p += n + 1) {

@@ -77,8 +77,9 @@ reply(const char *f, ...)
 		say("%s", line);
 }
 
-/* Replies with the last line of say(), which a batch has printed.  A status at
- * its beginning, as in "4.3.1 the file system ...", replaces that of status. */
+/* Replies with the last line of say(), which a batch has printed.  If that line
+ * begins with a status, as in "4.3.1 the file system ...", only the code of
+ * status is sent, "451" of "451 4.3.0". */
 static void
 reply_last(const char *status)
 {
@@ -210,10 +211,11 @@ set_mail_parameter(const char *name, char *value)
 			return "501 5.5.4 SIZE is a number of bytes";
 		if (how->routes->most != 0 && n > how->routes->most)
 			return "552 5.3.4 the message is too big";
-		/* a batch has the message, which is checked when it is read */
-		return !how->batch && entry_check_room(how->po, how->routes,
-		    (double)n) < 0 ? "452 4.3.1 there is no room for it now" :
-		    NULL;
+		/* for a batch, room is checked when the message is read */
+		if (!how->batch && entry_check_room(how->po, how->routes,
+		    (double)n) < 0)
+			return "452 4.3.1 there is no room for it now";
+		return NULL;
 	}
 	if (strcmp(name, "envid") == 0)
 		/* RFC 3461 allows 100 bytes */
@@ -382,7 +384,7 @@ do_data(char *arg)
 	int code;
 
 	(void)arg;
-	/* in a batch, the message follows even then */
+	/* in a batch, the message follows without recipients, too */
 	if (!s.how->batch && (!s.begun || s.m.nrcpt == 0)) {
 		reply("503 5.5.1 there is no recipient");
 		return;

@@ -55,7 +55,8 @@ int	rights_drop(void);
 /* Returns 1 if public/ and router/ are open to this group, and to nobody else.
  * If so, no user can reach a file of that group there. */
 int	rights_is_way_in(const char *po, gid_t);
-/* Returns 1 if that is the group of our set-group-id bit. */
+/* Returns 1 if public/ and router/ are so open to the group of our set-group-id
+ * bit. */
 int	rights_has_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
@@ -273,9 +274,9 @@ struct recipient {
 	const char *addr;	/* the address as given */
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
-	unsigned long line;	/* line of the table that decided */
-	int	also;		/* another recipient of the alias addr comes
-				 * before this one */
+	unsigned long line;	/* line of the table that decided, or 0 */
+	int	is_further;	/* the alias addr has a recipient before this
+				 * one */
 };
 
 struct mail {
@@ -296,10 +297,7 @@ struct mail {
 	int	past_hold;	/* routes to the channel hold are skipped */
 	int	toobig;		/* no delivery; the sender gets a DSN */
 	struct recipient *rcpts, **rcpts_end;
-	/* the next three are about the address that is added */
-	int	also;		/* a recipient of the address exists */
-	const char *why;	/* why the address is wrong, or NULL */
-	unsigned long line;	/* line of the table for the address */
+	int	has_rcpt;	/* the address that is added has a recipient */
 	unsigned long turn;	/* an alias is followed once in a turn */
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
@@ -350,7 +348,7 @@ int	notify_parse(const char *list, char *to, size_t size);
 
 /* Checks the post office, and sets *can_queue to 1 if we may write to the
  * queue, 0 if only to router/: 0, or -1 after saying why. */
-int	entry_open(const char *po, int *can_queue);
+int	entry_check_office(const char *po, int *can_queue);
 /* Makes the name of a message from the inode number of its file: 0 or -1. */
 int	entry_make_name(char *name, size_t size, unsigned long num);
 /* Checks that the post office's file system has room for so many bytes beside

@@ -37,8 +37,8 @@
  *
  * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
  * is new, then .bounce-0-HOUR with the hour of tidy time in which a round has
- * first met it.  A mark of another form is replaced: the scheduler's
- * of version 0.2 and older.
+ * first met it.  A mark of another form comes from a scheduler of
+ * version 0.2 or older, and is replaced.
  *
  * Other names, entries that are no regular files, and files of a running
  * process are left alone.  Two rounds at a time do no harm.
@@ -54,7 +54,7 @@
 #define SEEN_MOST	100	/* files in the table of an area */
 #define HOUR		3600UL	/* seconds */
 #define DAY		86400UL
-#define BLOCK		4096	/* bytes; a file on the disk is a multiple */
+#define BLOCK		4096	/* bytes; a file takes a multiple of them */
 #define CONTROL		".control"	/* behind the name in postman/ */
 
 /* The first four are a directory each.  The file .tidy has these numbers. */
@@ -163,7 +163,9 @@ is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 	for (; v < end && (v->since == 0 || v->hash != hash); v++)
 		if (v->since == 0)
 			place = v;
-	if (v == end && (v = place) == NULL)
+	if (v == end)
+		v = place;
+	if (v == NULL)
 		return 0;
 	v->hash = hash;
 	if (v->since == 0)
@@ -367,7 +369,8 @@ tidy_dir(int area, const char *dir, const char *below)
 
 	tidy.area = area;
 	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", dir, below);
-	tidy.dir[strlen(tidy.dir) - 1] = '\0';	/* a link would be followed */
+	/* with a / at the end, lstat would follow a link */
+	tidy.dir[strlen(tidy.dir) - 1] = '\0';
 	path = path_in(tidy.po, "%s", tidy.dir);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;

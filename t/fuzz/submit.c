@@ -76,7 +76,7 @@ check_envelope(const struct mail *m)
 		to += i == 1;
 	}
 	for (d = m->rcpts; d != NULL; d = d->next)
-		want += !d->also;
+		want += !d->is_further;
 	fuzz_must(to == want, "as many as were found");
 	fclose(f);
 }
