@@ -39,7 +39,7 @@
 #define DSN_IDLE	300	/* seconds that an idle ta/dsn is kept after the
 				 * pause between DSNs */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
-#define ID_MOST		4294967295UL	/* the largest id: (uid_t)-1 */
+#define ID_MOST		4294967294UL	/* (uid_t)-1 is no id */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
 /* ---- the tables ------------------------------------------------------ */

@@ -165,7 +165,7 @@ c/*	bogus=1 intervall=3
 	retries=" " retries="1 a" retries="1 70000"
 	maxta=-2 maxthr=-2 skew=0 nice=99 maxring=3x overfeed=99999999999 maxrcpts=101
 	queueonly=1 byhost maxhost=3 gangschedule
-	user=no.such.user group=no.such.group
+	user=no.such.user group=no.such.group user=4294967295
 	command="x 'y" command="$host" command="bin/$channel a" command=" "
 	command="A=b" command="a ${b"
 	command="open
@@ -210,6 +210,7 @@ done >"$tmp/missing" <<'END'
 9: maxhost: is no longer
 9: gangschedule: is no longer
 10: user: there is no user no.such.user
+10: user: there is no user 4294967295
 10: group: there is no group
 11: command: has a quote that is not closed
 11: command: would run a program that depends on the address
@@ -229,7 +230,7 @@ done >"$tmp/missing" <<'END'
 20: f/\*: is empty
 END
 is 'all errors are printed at once' "$(cat "$tmp/missing")" ''
-is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 43
+is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 44
 refused() {	# what -n says of standard input, without the file's name
 	cat >"$cf"
 	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"

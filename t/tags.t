@@ -47,6 +47,11 @@ wait_log 'complete msg=102-1' 20
 like 'a command has it loaded again' "$("$ask" order "$po" flush 101-1)" '^ok '
 ok 'and it is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 2 ]'
+sed 's/^r/X/' "$po/transport/101-1" >"$tmp/no-rcpt"
+cat "$tmp/no-rcpt" >"$po/transport/101-1"
+"$ask" order "$po" delete 101-1 >"$tmp/deleted"
+ok 'the log says why, if the recipient line is not there' \
+    wait_log 'err tag msg=101-1 .* tag=. Invalid argument' 10
 sched_stop
 
 # ---- a vertex with recipients left ---------------------------------------------
