@@ -148,12 +148,12 @@ note_special(struct lex *x, struct element *e)
 	switch (*x->s) {
 	case '<':
 		e->spec = x->p;
-		if (e->angle++ > 0)
+		if (e->angle++ > 0 && e->why == NULL)
 			e->why = "a < within <>";
 		break;
 	case '>':
 		e->spec_end = x->s;
-		if (e->angle++ != 1)
+		if (e->angle++ != 1 && e->why == NULL)
 			e->why = "a > without a <";
 		break;
 	case '@':

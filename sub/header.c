@@ -118,7 +118,7 @@ in_fault(const struct input *in)
 	if (in->bare)
 		return "a bare CR or LF is in it";
 	if (in->ended && in->dots == DOTS_SMTP && !in->dotted)
-		return "it has no end";
+		return "the dot at its end is missing";
 	return ferror(in->f) ? strerror(errno) : NULL;
 }
 

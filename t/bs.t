@@ -391,6 +391,6 @@ submit: a message has no
 65r local - anna|'
 is 'a batch that is cut is an error, and nothing of its last message is taken' \
     "$(batch "${one}MAIL FROM:<a>\nRCPT TO:<b>\nDATA\nhalf")$(queued r)" \
-    'submit: cannot read the message: it has no end; nothing was queued
+    'submit: cannot read the message: the dot at its end is missing; nothing was queued
 75r local - anna|'
 finish

@@ -325,6 +325,7 @@ wrong() {	# address pattern
 	like "the address $text is wrong: a line says why" "$out" "$2"
 }
 wrong '<>' 'empty'
+wrong '<a@x.org> <b@x.org>' 'something follows the >'
 wrong '@x.org' 'before the @ is missing'
 wrong 'a@' 'domain is not valid'
 wrong 'a@x..org' 'domain is not valid'
