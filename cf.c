@@ -1167,7 +1167,7 @@ complete_conf(struct conf *f)
 /* Makes the conf of the first n clauses in config->matched; NULL without
  * memory. */
 static struct conf *
-make_conf(struct config *config, int dsn, unsigned n)
+merge_clauses(struct config *config, int dsn, unsigned n)
 {
 	size_t size = n * sizeof(*config->matched);
 	struct conf *f = mem_get(sizeof(*f) + size);
@@ -1210,5 +1210,5 @@ cf_match(struct config *config, const char *channel, const char *host)
 		if (f->dsn == dsn && f->nfrom == n && memcmp(f->from,
 		    config->matched, n * sizeof(*f->from)) == 0)
 			return f;
-	return make_conf(config, dsn, n);
+	return merge_clauses(config, dsn, n);
 }

@@ -295,7 +295,7 @@ check_route(struct config *c, char *line)
 /* Checks the addresses of submit's table, if the table exists.  submit -bn
  * prints these addresses. */
 static void
-check_routes(struct config *c)
+check_submit_routes(struct config *c)
 {
 	char table[PATH_MAX_], line[LINE_MAX_];
 	FILE *f = NULL;
@@ -359,7 +359,7 @@ check_config(struct config *c)
 	check_param_path("PARAMnotifysock", c->notifysock);
 	check_param_path("PARAMrouternotify", c->routernotify);
 	check_param_path("PARAMdestdb", c->destdb);
-	check_routes(c);
+	check_submit_routes(c);
 	if (c->nodsn)
 		fprintf(stderr, "scheduler: %s/ta/dsn cannot be run: no sender "
 		    "would be told of failed mail, which would stay queued\n",

@@ -749,7 +749,7 @@ emit_totals_and_holds(void)
 /* Returns 1 if the client wants facts: at a pipe or a file always, at the port
  * if it ends its side of the connection. */
 static int
-wants_facts(int fd)
+await_facts_wish(int fd)
 {
 	struct timeval tv;
 	fd_set set;
@@ -809,7 +809,7 @@ dump_queue(int fd)
 	}
 	emit_vertices();
 	emit_report();
-	if (wants_facts(fd))
+	if (await_facts_wish(fd))
 		emit_facts();
 	write_out();
 	return 0;

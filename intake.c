@@ -169,7 +169,7 @@ static unsigned stubs_behind;	/* stubs that have not seen all requests */
 
 /* Returns 1 if there are as many stubs as PARAMevicted allows. */
 static int
-has_most_stubs(void)
+is_stub_limit_reached(void)
 {
 	return q.config->evicted > 0 &&
 	    q.stubs.n >= (unsigned)q.config->evicted;
@@ -210,7 +210,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 
-	if (!has_most_stubs() && heap_reserve(h, h->n + 1) == 0)
+	if (!is_stub_limit_reached() && heap_reserve(h, h->n + 1) == 0)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
@@ -1114,7 +1114,7 @@ load_when_full(void)
 		return load_in_turn(&scan.forgotten, load_next);
 	if (scan.beyond == BATCH_BEYOND)
 		return LOADED_NONE;
-	if (scan.name[0] != '\0' && !has_most_stubs()) {
+	if (scan.name[0] != '\0' && !is_stub_limit_reached()) {
 		scan.beyond++;
 		return load_next(0);
 	}

@@ -343,7 +343,7 @@ void	q_use_config(struct config *);
 /* Runs the timers of threads and of messages that are due. */
 void	q_run_timers(void);
 /* Frees the vertices and messages that have ended in this pass. */
-void	q_sweep(void);
+void	q_sweep_ended(void);
 
 /* Puts the message into core and its NEW vertices on their threads, each due at
  * its wakeup: 0; or -1 without memory, and the caller keeps the message. */

@@ -176,7 +176,7 @@ move_to_end(struct claim *c)
 /* Returns the claim of the vertex, made if there is none; NULL without
  * memory. */
 static struct claim *
-get_claim(const struct vertex *v)
+ensure_claim(const struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
 	struct claim *c = find_claim(v);
@@ -518,7 +518,7 @@ order_dequeue(struct vertex *v, int is_fed)
 static struct claim *
 count_in_claim(struct vertex *v)
 {
-	struct claim *c = get_claim(v);
+	struct claim *c = ensure_claim(v);
 
 	if (c == NULL || v->counted > 0)
 		return c;
@@ -690,7 +690,7 @@ int
 order_block_vertex(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct claim *c = get_claim(v);
+	struct claim *c = ensure_claim(v);
 
 	if (c == NULL)
 		return -1;

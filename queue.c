@@ -61,7 +61,7 @@
  * after expiry expires the vertex.  Held and frozen vertices do not expire.  A
  * message whose control file was removed by another program is dropped.
  *
- * Objects in core are freed in one place, q_sweep at the end of a pass:
+ * Objects in core are freed in one place, q_sweep_ended at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
  * and old rings.  Empty threads become unused there.
  *
@@ -1194,7 +1194,7 @@ end_message(struct message *m)
 }
 
 void
-q_sweep(void)
+q_sweep_ended(void)
 {
 	struct vertex *v, **p = &ended_vertices;
 	struct message *m;

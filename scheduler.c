@@ -27,7 +27,7 @@
  *	ta_feed_rings	an agent is started or fed
  *	select		the agent's socket is ready
  *	ta_do		its report is read: the vertex is DONE
- *	q_sweep		both files are removed
+ *	q_sweep_ended		both files are removed
  *
  * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
  * nothing is loaded or fed; the loop continues until all agents have ended.
@@ -434,7 +434,7 @@ exec_checker(char *address)
 
 /* Opens the log: 0 or -1.  A new log with addresses gets the mode 0640. */
 static int
-open_log(const struct config *c)
+log_to_file(const struct config *c)
 {
 	mode_t mask = umask(c->logaddresses ? 027 : 022);
 	int rc = opt.logfile != NULL ? log_open(opt.logfile) : 0;
@@ -453,7 +453,7 @@ static struct {
 
 /* Starts scheduler-syslog (syslog.c), which gets a copy of the log. */
 static void
-start_syslog(void)
+start_syslog_child(void)
 {
 #ifndef NO_SYSLOG
 	static struct command c;
@@ -497,7 +497,7 @@ reap_syslog(int status)
 	    WTERMSIG(status), WIFEXITED(status) && WEXITSTATUS(status) ==
 	    X_OSFILE ? " (no scheduler-syslog)" : "");
 	if (now.mono - syslog_child.born >= SYSLOG_LEAST)
-		start_syslog();
+		start_syslog_child();
 }
 
 #define LOGS_EVERY	25	/* seconds between checks for renamed logs */
@@ -522,7 +522,7 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	if (note_error(open_log(q.config) < 0 ? errno : 0, &log_error))
+	if (note_error(log_to_file(q.config) < 0 ? errno : 0, &log_error))
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
 	if (note_error(msg_open_statlog() < 0 ? errno : 0, &statlog_error))
@@ -556,7 +556,7 @@ reload(void)
 	log_error = statlog_error = 0;
 	reopen_logs();
 	if (me.daemon && syslog_child.pid == 0)
-		start_syslog();
+		start_syslog_child();
 	c = cf_read_file(me.config, log_config_line);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; the old configuration "
@@ -770,8 +770,8 @@ begin_log(const struct config *c)
 	int null;
 
 	if (me.daemon)		/* before the first line of the log */
-		start_syslog();
-	if (open_log(c) < 0)
+		start_syslog_child();
+	if (log_to_file(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
 		    opt.logfile, fd_own_why());
 	if (!me.daemon)
@@ -918,10 +918,10 @@ run_loop(void)
 			q_run_timers();
 		}
 		ta_feed_rings();
-		q_sweep();
+		q_sweep_ended();
 		log_flush();
 	}
-	q_sweep();
+	q_sweep_ended();
 }
 
 /* ---- main ------------------------------------------------------------ */

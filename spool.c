@@ -221,7 +221,7 @@ check_office(void)
 
 /* Changes to transport/, if st is still its status: 0 or -1. */
 static int
-enter_transport(const char *path, const struct stat *st)
+chdir_transport(const char *path, const struct stat *st)
 {
 	struct stat here;
 
@@ -270,7 +270,7 @@ spool_setup(int check_only)
 		    "can list and fill public/ and router/; make install with "
 		    "SUBMITGROUP makes submit set-group-id and keeps others "
 		    "out", opt.postoffice);
-	if (code == 0 && !check_only && enter_transport(path, &st) < 0)
+	if (code == 0 && !check_only && chdir_transport(path, &st) < 0)
 		code = log_refusal(X_NOPERM, path, "cannot be entered: ",
 		    strerror(errno));
 	return code;
@@ -451,7 +451,7 @@ follow_transport(void)
 		log_err("scan dir=%s %s", path, why != NULL ? why :
 		    "was replaced by another directory");
 	scan.problem = why;
-	if (why == NULL && enter_transport(path, &there) == 0) {
+	if (why == NULL && chdir_transport(path, &there) == 0) {
 		dirs[0].mtime = 0;
 		dirs[0].dirty = 1;
 		q.new_transport = 1;

@@ -484,7 +484,7 @@ start_dump(int place, int fd)
 	long pid;
 	int i;
 
-	q_sweep();		/* the dump shows no finished mail */
+	q_sweep_ended();		/* the dump shows no finished mail */
 	log_flush();		/* the child gets an empty buffer */
 	pid = fork();
 	if (pid == 0) {

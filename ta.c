@@ -926,9 +926,10 @@ has_begun(const struct agent *a)
 	return tag == '~' || tag == '+' || tag == '-';
 }
 
-/* Frees the jobs and the slot of a dead agent whose output was read. */
+/* Logs the end of a dead agent whose output was read, ends or returns its jobs,
+ * and takes it from all counts. */
 static void
-release_jobs(struct agent *a, int status)
+note_agent_death(struct agent *a, int status)
 {
 	struct ring *r = a->ta.ring;
 	unsigned jobs = a->ta.fed_at < 0 ? 0 : a->ta.jobs.n;	/* jobs sent */
@@ -991,7 +992,7 @@ ta_reap(long pid, int status)
 	if (a->npart > 0)
 		note_noise(a, "garbled: ", a->part);
 	close_agent(a);
-	release_jobs(a, status);
+	note_agent_death(a, status);
 	REMOVE(q.agents, &a->ta, next, prev);
 	free(a->part);
 	free(a->outbuf);

@@ -365,7 +365,7 @@ scan_header(struct ctl *c)
 }
 
 int
-ctl_read_line(struct ctl *c)
+ctl_next_line(struct ctl *c)
 {
 	while (line_next(&c->l)) {
 		if (c->in_block) {
@@ -406,7 +406,7 @@ match_n_line(struct ctl *c)
 static int
 seek_n_line(struct ctl *c)
 {
-	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_read_line(c); )
+	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_next_line(c); )
 		if (match_n_line(c))
 			return 1;
 	return 0;
@@ -565,7 +565,7 @@ ctl_check_line(struct ctl *c)
 
 	if (c->why != NULL)
 		return -1;
-	while (letter == 0 && ctl_read_line(c)) {
+	while (letter == 0 && ctl_next_line(c)) {
 		letter = (unsigned char)c->l.line[0];
 		if (!match_n_line(c) && letter == 'N')
 			letter = 0;
@@ -676,7 +676,7 @@ ctl_next_pending(struct ctl *c)
 int
 ctl_next_trigger(struct ctl *c)
 {
-	while (ctl_read_line(c))
+	while (ctl_next_line(c))
 		if (c->l.line[0] == 'T') {
 			scan_trigger(c);
 			return 1;
@@ -887,7 +887,7 @@ ctl_read_field(const char *name, const char *letters, char *value, size_t size)
 	if (open_kept(name) < 0)
 		return -1;
 	ctl_start(&kept, kept.l.fd, name);
-	while (ctl_read_line(&kept) && !kept.l.unended &&
+	while (ctl_next_line(&kept) && !kept.l.unended &&
 	    (letter = (unsigned char)kept.l.line[0]) != 'r')
 		if (letter != '\0' && strchr(letters, letter) != NULL)
 			found = text_fmt(value, size, "%s", letter == 's' ||

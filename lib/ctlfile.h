@@ -111,8 +111,8 @@ void	ctl_close(struct ctl *);
 int	ctl_check_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and does not check it: 1, or 0 at the end. */
-int	ctl_read_line(struct ctl *);
-/* Lets ctl_read_line go on with the line at off, which no header block has. */
+int	ctl_next_line(struct ctl *);
+/* Lets ctl_next_line go on with the line at off, which no header block has. */
 void	ctl_seek(struct ctl *, unsigned long off);
 /* Moves to the recipient whose line is at off, and reads its words and its N
  * line: 0, or -1 if there is no recipient.  The tag may be an old one, as a

@@ -152,7 +152,7 @@ origin_read_head(struct diags *n, struct head *h)
 
 	memset(h, 0, sizeof(*h));
 	ctl_seek(&n->c, 0);
-	while (ctl_read_line(&n->c) && n->c.l.line[0] != 'd') {
+	while (ctl_next_line(&n->c) && n->c.l.line[0] != 'd') {
 		letter = n->c.l.line[0];
 		nrcpt += letter == 'r';
 		if (n->c.l.len <= 2)
@@ -253,7 +253,7 @@ read_origin(struct origin *g, unsigned long off)
 	}
 	ctl_seek(&g->w, g->to);
 	g->to = ULONG_MAX;
-	while (!is_complete && ctl_read_line(&g->w)) {
+	while (!is_complete && ctl_next_line(&g->w)) {
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
@@ -303,7 +303,7 @@ diag_open(struct diags *n, const char *name)
 int
 diag_next_rcpt(struct diags *n)
 {
-	while (ctl_read_line(&n->c))
+	while (ctl_next_line(&n->c))
 		if (n->c.l.line[0] == 'r')
 			return 1;
 	return 0;
@@ -351,7 +351,7 @@ split_diag(struct diags *n)
 int
 diag_next(struct diags *n)
 {
-	while (ctl_read_line(&n->c))
+	while (ctl_next_line(&n->c))
 		if (n->c.l.line[0] == 'd' && split_diag(n) == 0)
 			return 1;
 	return 0;

@@ -322,7 +322,7 @@ add_dest(struct talk *t)
 }
 
 static int
-read_queue(struct talk *t)
+fetch_queue(struct talk *t)
 {
 	struct mq_dest *d;
 	enum answer answer;
@@ -369,7 +369,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = q->report != NULL && !q->both ? read_report(&t) :
-		    read_queue(&t);
+		    fetch_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

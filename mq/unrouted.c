@@ -26,7 +26,7 @@
 /* Returns the seconds until the next try; 0: it is due, or the clock was set
  * back. */
 static int
-wait_of(const struct deferred *d)
+seconds_to_try(const struct deferred *d)
 {
 	long wall = (long)time(NULL);
 
@@ -46,7 +46,7 @@ set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
 	if (deferred_read(po, f->name, &d) == 0) {
 		u->reason = mq_intern(q, d.reason);
 		u->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
-		u->next = wait_of(&d);
+		u->next = seconds_to_try(&d);
 	}
 	return u->num == NULL || u->reason == NULL ? -1 : 0;
 }
@@ -82,7 +82,7 @@ mq_put_deferred(const char *po, const char *num)
 	mq_print("\tcould not be routed yet");
 	if (deferred_read(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
-		    mq_next_try(wait_of(&d)), mq_reason(d.reason));
+		    mq_next_try(seconds_to_try(&d)), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 

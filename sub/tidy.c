@@ -273,7 +273,7 @@ expire_bounce(const char *path)
 }
 
 static void
-set_aside(const char *path, const char *entry)
+set_orphan_aside(const char *path, const char *entry)
 {
 	char to[ASIDE_SIZE];
 
@@ -350,7 +350,7 @@ tidy_file(const char *entry)
 	if (tidy.area == ROUTER)
 		tidy.waiting++;
 	else if (tidy.area == QUEUE)
-		set_aside(path, entry);
+		set_orphan_aside(path, entry);
 	else if (tidy.area != TRANSPORT && unlink(path) == 0)
 		say("removed; its writer, process %ld, is gone",
 		    writer_of(entry));

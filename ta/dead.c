@@ -48,7 +48,7 @@ find_dead(const char *address)
 
 /* Returns the entry of the address.  A new entry may replace the oldest one. */
 static struct dead *
-get_dead(const char *address)
+ensure_dead(const char *address)
 {
 	struct dead *d = find_dead(address), *oldest = dead;
 	int i;
@@ -103,7 +103,7 @@ dead_read(const char *path)
 		when = (long)num_of(line, &end);
 		s = line + (end - line);
 		if (*s++ == ' ' && is_address(s) && is_recent(when, DEAD_TIME))
-			get_dead(s)->when = when;
+			ensure_dead(s)->when = when;
 	}
 	if (f != NULL)
 		fclose(f);
@@ -135,7 +135,7 @@ update_list(const char *address, int answered)
 	}
 	if (d != NULL && is_recent(d->when, DEAD_TIME / 2))
 		return 0;
-	get_dead(address)->when = (long)time(NULL);
+	ensure_dead(address)->when = (long)time(NULL);
 	return 1;
 }
 

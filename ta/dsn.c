@@ -89,9 +89,9 @@ compare_items(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Ends a walk: 0, or -1 with errno if the file could not be read. */
+/* Returns 0; or -1 with errno if the walk could not read the file. */
 static int
-end_walk(const struct diags *d)
+check_walk(const struct diags *d)
 {
 	errno = diag_error(d);
 	return errno == 0 ? 0 : -1;
@@ -188,7 +188,7 @@ read_lates(void)
 		late->due = d->due;
 		late->all = strstr(d->field[DIAG_TEXT], "all") != NULL;
 	}
-	return end_walk(d);
+	return check_walk(d);
 }
 
 static void
@@ -239,7 +239,7 @@ mark_lates(void)
 	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
 		if (diag_set_tag(d, OWNER(struct late, link, l)->at, '+') < 0)
 			return -1;
-	return end_walk(d);
+	return check_walk(d);
 }
 
 /* ---- items of a DSN -------------------------------------------------- */
@@ -267,7 +267,7 @@ form_has_address(void)
 
 /* Returns 1 if somebody can get a DSN on the current recipient.  If the file
  * cannot be read, this function and its callers return 0; the walk ends then,
- * and end_walk has the errno. */
+ * and check_walk has the errno. */
 static int
 has_addressee(struct diags *d, int failed)
 {
@@ -410,7 +410,7 @@ add_message(const char *name)
 		*more = it;
 	}
 	dsn.nfiles += dsn.n > first;
-	return end_walk(&dsn.diags);
+	return check_walk(&dsn.diags);
 }
 
 /* ---- pauses ---------------------------------------------------------- */
@@ -625,14 +625,14 @@ restore_lines(void)
 			it->off = d->c.l.off;
 			from = d->c.l.off + 1;
 		}
-		if (end_walk(d) < 0)
+		if (check_walk(d) < 0)
 			return -1;
 		ctl_seek(&d->c, 0);
 		while (dsn.n > 0 && diag_next(d))
 			if (!d->warning && (it = bsearch(&d->off, dsn.items,
 			    dsn.n, sizeof(*it), compare_offset)) != NULL)
 				it->at = d->at;
-		if (end_walk(d) < 0)
+		if (check_walk(d) < 0)
 			return -1;
 		for (i = 0; i < dsn.n; i++) {
 			if (dsn.items[i].at != 0)
@@ -671,7 +671,7 @@ set_verdict(const char **verdict)
 		else if (dsn.origin.sender[0] == '\0')
 			*verdict = "error2";
 	}
-	return end_walk(d);
+	return check_walk(d);
 }
 
 /* Sends the DSNs on the job's message, one after another: 0, or -1 with errno.
@@ -694,7 +694,7 @@ send_all(long *wait)
 		    !for_delays && (w = join_pause(dsn.origin.sender)) != 0)
 			if (*wait == 0 || w < *wait)
 				*wait = w;
-		if (end_walk(&dsn.diags) < 0)
+		if (check_walk(&dsn.diags) < 0)
 			return -1;
 		if (!found)
 			return 0;

@@ -194,7 +194,7 @@ static const struct {
 };
 
 static int
-is_answered(const char *name, int kind)
+has_ns_answer(const char *name, int kind)
 {
 	return mx_query(name, kind) != MX_LATER;
 }
@@ -212,7 +212,7 @@ check_ns(struct lib_verdict *v, const char *arg)
 	if (slash == NULL || slash == arg || record[i].word == NULL ||
 	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
 		fail(v, "\"%s\" is no name and type of a record", arg);
-	else if (!is_true_in_child(is_answered, name, record[i].kind))
+	else if (!is_true_in_child(has_ns_answer, name, record[i].kind))
 		defer(v, "4.4.3", "no name server answers for %s", name);
 }
 

@@ -157,7 +157,7 @@ fuzz_disperse(void)
 				left++;
 			}
 		}
-		q_sweep();
+		q_sweep_ended();
 		now.mono += 4000;	/* what waits is due */
 		fuzz_arrived();
 		in_load_files();

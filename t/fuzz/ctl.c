@@ -160,7 +160,7 @@ forget(struct message *m)
 	if (m == NULL || stub_due(m, &until) == STAYS)
 		return 0;
 	forget_message(m);
-	q_sweep();
+	q_sweep_ended();
 	return 1;
 }
 
@@ -189,7 +189,7 @@ clear(void)
 	if (m != NULL)
 		q_drop_message(m, "enough");
 	now.mono += 100;
-	q_sweep();
+	q_sweep_ended();
 	remove_stub("123-1", &past);
 	ctl_close_kept();
 	unlink("123-1");

@@ -161,7 +161,7 @@ forget(unsigned long num)
 		q_drop_message(m, "enough");
 	now.mono += 100;
 	q_run_timers();
-	q_sweep();
+	q_sweep_ended();
 }
 
 int

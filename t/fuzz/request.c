@@ -144,7 +144,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		fuzz_disperse();
 	now.mono += 100;
 	q_run_timers();
-	q_sweep();
+	q_sweep_ended();
 	fuzz_empty("../postman");
 	fuzz_empty("../router");
 	return 0;
