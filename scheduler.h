@@ -375,14 +375,12 @@ struct thread {
 	unsigned char by_other;	/* 1: dead by the file of another host */
 	/* vertices and agents */
 	struct timer turn;	/* in ready of the ring */
-	struct timer due;	/* end of the dead time, soonest, or the next
-				 * slot of the rate; unused: when the thread is
-				 * freed */
-	struct thread *swept;	/* as swept of a message */
+	struct timer due;	/* end of the dead time, the first try of a
+				 * vertex in WAIT, or the next slot of the rate;
+				 * unused: when the thread is freed */
 	struct list ready, wait;	/* vertices READY, and in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
 	struct ta *busy;	/* working agents of the thread, newest first */
-	int	run;		/* mono; beginning of the last run */
 	unsigned nta;		/* working agents */
 	unsigned nstart;	/* agents of nta before their first #hungry */
 	unsigned nref;		/* agents that serve the thread, or did last */
@@ -393,16 +391,11 @@ struct thread {
 	unsigned fresh;		/* vertices put on ready since it was sorted */
 	struct vertex *new_vertex;	/* vertex of the control file that is
 					 * being read, or NULL */
-	double	soonest;	/* mono; the first try of a vertex in WAIT */
-	double	woken;		/* mono; when a good report last made vertices
-				 * READY that the host had deferred */
 	unsigned char can_take_agent;	/* order=preempt: 1: another agent may
 					 * work for READY vertices here */
 	unsigned char triggered;	/* queueonly: 1: vertices may go now */
-	unsigned char delayed;	/* 1: a vertex in WAIT stays there after wakeup,
-				 * until the run ends */
 	unsigned box;		/* hash of the mailbox's user; 0: none */
-	char	host[1];
+	char	*host;
 };
 
 /*

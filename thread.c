@@ -70,6 +70,22 @@
 
 struct queue q;
 
+/* waking: a thread, with the members that this module alone uses. */
+struct waking {
+	struct thread th;	/* the first member: WAKING converts */
+	double	soonest;	/* mono; the first try of a vertex in WAIT */
+	double	woken;		/* mono; when a good report last made vertices
+				 * READY that the host had deferred */
+	struct thread *swept;	/* next on the list of empty threads, itself at
+				 * the end; NULL: not on the list */
+	int	run;		/* mono; beginning of the last run */
+	int	delayed;	/* 1: a vertex in WAIT stays there after wakeup,
+				 * until the run ends */
+	char	host[1];
+};
+
+#define WAKING(t) ((struct waking *)(t))
+
 static struct thread *empty_threads;	/* perhaps empty, linked by swept */
 
 void
@@ -189,11 +205,13 @@ th_lookup(const struct chan *chan, const char *host, unsigned box)
 static struct thread *
 new_thread(struct chan *chan, const char *host, unsigned box)
 {
-	struct thread *t = mem_get(sizeof(*t) + strlen(host));
+	struct waking *w = mem_get(sizeof(*w) + strlen(host));
+	struct thread *t;
 
-	if (t == NULL)
+	if (w == NULL)
 		return NULL;
-	strcpy(t->host, host);
+	t = &w->th;
+	t->host = strcpy(w->host, host);
 	t->chan = chan;
 	t->box = box;
 	t->slot = t->good = t->bad = -NEVER;
@@ -210,7 +228,7 @@ free_unused(struct thread *t)
 	heap_del(&q.due_threads, &t->due);
 	hash_del(&q.dests, &t->link);
 	free(t->reason);
-	free(t);
+	free(WAKING(t));
 }
 
 /* ---- threads --------------------------------------------------------- */
@@ -249,9 +267,9 @@ is_empty(const struct thread *t)
 static void
 sweep_if_empty(struct thread *t)
 {
-	if (t->swept != NULL || !is_empty(t))
+	if (WAKING(t)->swept != NULL || !is_empty(t))
 		return;
-	t->swept = empty_threads != NULL ? empty_threads : t;
+	WAKING(t)->swept = empty_threads != NULL ? empty_threads : t;
 	empty_threads = t;
 }
 
@@ -282,7 +300,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	heap_del(&q.due_threads, &t->due);
 	set_ring(t, r);
 	t->held = held_match_address(chan->name, host);
-	t->woken = -NEVER;
+	WAKING(t)->woken = -NEVER;
 	t->triggered = 0;
 	revive_if_due(t);
 	if (th_is_local(t))	/* th_trigger_host looks for these alone */
@@ -333,7 +351,7 @@ wakeup_time(const struct thread *t, const struct vertex *v)
 {
 	double again = v->tried + t->ring->conf->v.interval;
 
-	return t->nta > 0 && v->tried >= t->run && !v->dated &&
+	return t->nta > 0 && v->tried >= WAKING(t)->run && !v->dated &&
 	    again > v->wakeup ? again : v->wakeup;
 }
 
@@ -422,7 +440,7 @@ update_timer(struct thread *t)
 	if (t->until != 0)
 		when = s->queueonly && !t->triggered ? 0 : t->until;
 	else if (t->wait.n > 0 && !s->queueonly)
-		when = t->soonest;
+		when = WAKING(t)->soonest;
 	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NONE)
 		wait = fb_rate_wait(t);
 	if (wait > 0 && (when == 0 || now.mono + wait < when))
@@ -458,22 +476,22 @@ wake_vertices(struct thread *t, enum wake what)
 
 	if (what == WAKE_ALL)
 		fb_revive(t);
-	t->soonest = t->delayed = 0;
+	WAKING(t)->soonest = WAKING(t)->delayed = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
 		due = wakeup_time(t, v);
 		if (what == WAKE_ALL ||
 		    (what == WAKE_DUE && due <= now.mono) ||
-		    (what == WAKE_OLD && v->tried < t->run) ||
+		    (what == WAKE_OLD && v->tried < WAKING(t)->run) ||
 		    (what == WAKE_HOST && v->host_bits & HOST_BAD &&
 		    !v->dated)) {
 			list_remove(&t->wait, v);
 			make_ready(t, v);
 			continue;
 		}
-		t->delayed |= due > v->wakeup;
-		if (t->soonest == 0 || due < t->soonest)
-			t->soonest = due;
+		WAKING(t)->delayed |= due > v->wakeup;
+		if (WAKING(t)->soonest == 0 || due < WAKING(t)->soonest)
+			WAKING(t)->soonest = due;
 	}
 }
 
@@ -485,7 +503,7 @@ th_run_timer(struct thread *t)
 		return;
 	}
 	revive_if_due(t);
-	if (t->wait.n > 0 && t->soonest <= now.mono &&
+	if (t->wait.n > 0 && WAKING(t)->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
 		wake_vertices(t, WAKE_DUE);
 	th_update(t);
@@ -557,8 +575,8 @@ th_requeue(struct vertex *v, int pin, double wakeup)
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
-		if (t->wait.n == 0 || v->wakeup < t->soonest)
-			t->soonest = v->wakeup;
+		if (t->wait.n == 0 || v->wakeup < WAKING(t)->soonest)
+			WAKING(t)->soonest = v->wakeup;
 		list_append(&t->wait, v);
 	} else {
 		make_ready(t, v);
@@ -634,8 +652,8 @@ note_answer(struct thread *t)
 	fb_report_good(t);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
 	    th_nready(t) == 0 && t->wait.n > 0 &&
-	    now.mono - t->woken >= t->ring->conf->v.interval)) {
-		t->woken = now.mono;
+	    now.mono - WAKING(t)->woken >= t->ring->conf->v.interval)) {
+		WAKING(t)->woken = now.mono;
 		wake_vertices(t, WAKE_HOST);
 	}
 }
@@ -681,7 +699,7 @@ attach_agent(struct ta *ta, struct thread *t)
 		ta->thread = t;
 	}
 	if (t->nta == 0)
-		t->run = NOW;
+		WAKING(t)->run = NOW;
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
@@ -703,8 +721,8 @@ th_detach_agent(struct ta *ta)
 	t->nstart -= !ta->started;
 	/* vertices that the run has deferred may be due at the end of it; they
 	 * are searched for in the next second, once for several short runs */
-	if (--t->nta == 0 && t->delayed && t->soonest > NOW + 1)
-		t->soonest = NOW + 1;
+	if (--t->nta == 0 && WAKING(t)->delayed && WAKING(t)->soonest > NOW + 1)
+		WAKING(t)->soonest = NOW + 1;
 }
 
 /* Leaves the vertex as many recipients as a job may have, and makes the others
@@ -819,7 +837,7 @@ change_ring(struct thread *t, struct ring *r)
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = most;
 	}
-	t->soonest = now.mono;	/* th_run_timer sets the right time */
+	WAKING(t)->soonest = now.mono;	/* th_run_timer sets the right time */
 	t->retry_index = 0;
 }
 
@@ -909,8 +927,8 @@ th_sweep(void)
 	struct thread *t;
 
 	while ((t = empty_threads) != NULL) {
-		empty_threads = t->swept != t ? t->swept : NULL;
-		t->swept = NULL;
+		empty_threads = WAKING(t)->swept != t ? WAKING(t)->swept : NULL;
+		WAKING(t)->swept = NULL;
 		if (is_empty(t))
 			retire_thread(t);
 	}
