@@ -239,10 +239,9 @@ struct vertex {
 	unsigned counted;	/* READY: recipients of the vertex that its
 				 * claim counts */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
-	int	wakeup;		/* mono; NEW, WAIT: the next try; FED: the
-				 * latest retryat of this run, or 0; PINNED for
-				 * its tags: the next try once they are
-				 * written, or 0 */
+	int	wakeup;		/* mono; the vertex is not tried earlier; FED:
+				 * by the reports of this run; 0: no such time
+				 * is known */
 	int	tried;		/* mono; end of the last run, if tries > 0 */
 	unsigned tries : 13;	/* runs after which recipients were left, at
 				 * most TRIES_MOST */
