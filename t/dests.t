@@ -25,7 +25,7 @@ many/*	maxthr=5 interval=1s command="$A -c many -f $tmp/back -n 4.4.1 -o $tmp/ma
 shut/*	idlemax=1s command="$A -c shut"
 later/*	queueonly command="$A -c later"
 hang/*	command="$A -c hang -w $tmp/never"
-last/*	interval=1s idlemax=1s command="$A -c last deferall nobody there"
+last/*	interval=1s retries="1 8" idlemax=1s command="$A -c last deferall nobody there"
 long/*	idlemax=1s command="$A -c long"
 slow/*	idlemax=1s forget=1s rate=1/h command="$A -c slow"
 lost/*	maxthr=5 command="$A -c lost deferall nobody there"
@@ -93,7 +93,7 @@ like 'the reason of a dead host outlives its mail' "$("$ask" pipe "$pipe" |
     grep '^d	last	h.test	')" 'nobody there'
 put "$po" 190002-1 last h.test u
 ok 'the place of a dead host in the retry list outlives its mail' \
-    wait_log "asleep channel=last .* tries=$((t + 1)) " 20
+    wait_log "asleep channel=last .* tries=$((t + 1)) " 40
 order delete 'last/*'
 
 # ---- it comes back --------------------------------------------------------------
