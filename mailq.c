@@ -10,11 +10,12 @@
  *	mq/model.c	holds the queue; mq/pick.c applies filters
  *	mq/show.c	prints it; or shape.c, dests.c, json.c, watch.c, story.c
  *
- * The spool is read only without a host, -q and -p, and the output then says so
- * first.  A listing shows all messages in memory, and counts those that are
- * forgotten; if the dump or the spool cannot be read to its end, mailq prints
- * an error instead, with an exit status other than 0.  The report of -Q is the
- * exception: it is printed as it comes, and an error may follow.
+ * If no scheduler answers, the spool is read, unless a host, -q or -p is given;
+ * the output then says so first.  A listing shows all messages in memory, and
+ * counts those that are forgotten; if the dump or the spool cannot be read to
+ * its end, mailq prints an error instead, with an exit status other than 0.
+ * The report of -Q is the exception: it is printed as it comes, and an error
+ * may follow.
  *
  * A command goes to the scheduler's command pipe, and its answer is printed
  * (mq/verbs.c).  mailq itself changes only two things in the post office, both

@@ -15,9 +15,9 @@
  * reading, and write a line with our suffix into the request pipe; the answer
  * comes through our pipe.  We remove our pipe when the first byte has come,
  * when none comes, or at a signal; a later mailq of the same user removes what
- * SIGKILL leaves.  A pipe at a known path could be another user's: it is used
- * only if it is a pipe and belongs to root, to us, or to the post office's
- * owner.  Commands go the same way.
+ * SIGKILL leaves.  A pipe at a known path could be another user's: if no
+ * operator has named it, it is used only if it is a pipe and belongs to root,
+ * to us, or to the post office's owner.  Commands go the same way.
  *
  * Each wait has a limit: 10 seconds for a connection and a first byte, 60
  * seconds for silence after that.  While our pipe exists, a wait is a select of

@@ -4,7 +4,8 @@
  * An object is a message with one channel and host; a message without jobs is
  * one object with neither.  All these objects have the same fields in the same
  * order, and null for an unknown value.  mailq(1) lists the names; they do not
- * change.  A destination is an object of another kind.
+ * change.  Destinations, and what stands beside the queue, are objects of other
+ * kinds.
  *
  * The output is ASCII.  UTF-8 characters become \uXXXX, two of these beyond the
  * first 65536 characters; each byte that is not UTF-8 becomes \ufffd.

@@ -9,7 +9,8 @@
 #include "mq.h"
 
 #define BLOCK	64	/* bytes that are added at a time */
-#define MASK	0xffffffffUL	/* a word has 32 bits, an unsigned long more */
+#define MASK	0xffffffffUL	/* a word has 32 bits; an unsigned long may
+				 * have more */
 
 /* For step i, from 0: the integer part of 2^32 * |sin(i + 1)|. */
 static const unsigned long sines[64] = {
@@ -31,6 +32,7 @@ static const unsigned long sines[64] = {
 	0xf7537e82UL, 0xbd3af235UL, 0x2ad7d2bbUL, 0xeb86d391UL
 };
 
+/* Bits of each rotation, by round and step. */
 static const int turns[4][4] = {
 	{ 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 },
 	{ 6, 10, 15, 21 }

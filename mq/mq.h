@@ -36,8 +36,8 @@ enum mq_state {
 
 extern const char *const mq_state_name[];	/* as on the wire */
 
-#define MQ_UNKNOWN	(-1)	/* no number: not known, or what the comment of
-				 * the member says */
+#define MQ_UNKNOWN	(-1)	/* in place of a number: it is not known, or as
+				 * the comment of the member says */
 #define MQ_NEVER	INT_MIN	/* expires: never, or not known */
 
 /* mq_word: a text that is stored once for all its users. */
@@ -83,8 +83,8 @@ struct mq_dest {
 
 /*
  * mq_job: all recipients of a message with one channel and host, or a portion
- * of them (maxrcpts); a vertex line of the dump.  There may be a million, so
- * each member is needed for each job.
+ * of them (maxrcpts); a vertex line of the dump.  There may be a million: only
+ * members that each job needs are here.
  */
 struct mq_job {
 	struct mq_dest *dest;
@@ -367,8 +367,8 @@ void	mq_put_below(const char *reason, int columns);
  * answered) also reads the holds.  0, or -1 without memory. */
 int	mq_read_around(struct mq_queue *, const char *po, int alone);
 /* Finds message files (in the dump, or at least a minute old) whose control
- * file is missing or empty.  Those of the dump, and those with an empty one,
- * become unread messages, the others notes.  0, or -1 without memory. */
+ * file is missing or empty.  Files of the dump, and files with an empty control
+ * file, become unread messages, the others notes.  0, or -1 without memory. */
 int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
@@ -401,8 +401,8 @@ const char *mq_frozen_name(const char *);
 /* Returns N of N, deferred/N or DIR/N, DIR one of office_read_routers(); NULL:
  * the text is no such name. */
 const char *mq_router_num(const char *);
-/* Returns which has the file num: a directory of office_read_routers(),
- * "deferred" or "freezer", valid until the next call; NULL: none has it. */
+/* Returns the directory that has the file num, valid until the next call: one
+ * of office_read_routers(), "deferred" or "freezer"; NULL: none has it. */
 const char *mq_router_dir(const char *po, const char *num);
 /* Makes the spool id of the message: 0, or -1 if it is not known. */
 int	mq_make_id(const char *name, const char *po, char *id, size_t size);
@@ -463,7 +463,8 @@ struct mq_rcpts {
 	unsigned more;		/* recipients that v has no room for */
 	unsigned pending;	/* all pending recipients of the message */
 	const char *msgid;	/* Message-ID, valid until the next reading */
-	const char *why;	/* why v is empty; NULL: no error */
+	const char *why;	/* why v lacks recipients; NULL: no
+				 * error */
 	int	gone;		/* the control file does not exist */
 };
 
@@ -530,7 +531,8 @@ struct mq_pick {
 	unsigned long states;	/* bits; 0: any state */
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
-	int	jobs;		/* a command on a pattern: shows only jobs */
+	int	jobs;		/* a command on a pattern: shows only the
+				 * jobs that the pattern matches */
 	int	careful;	/* all recipients of a message must pass */
 	int	released;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */

@@ -23,8 +23,8 @@
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* Adds a slash to the pattern, or pat_expand would add any host: NULL, or what
- * is wrong. */
+/* Parses an address without its < and >, with a slash added, as pat_expand adds
+ * any host to a pattern without one.  Returns NULL, or what is wrong. */
 static const char *
 parse_address(char ***to, const char *s)
 {
@@ -350,13 +350,12 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 	enum match match;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (m->picked)
-			continue;
 		match = match_message(p, q, m, view);
 		if (match == UNREADABLE)
 			return -1;
 		if (match == NO_MATCH) {
-			hide_jobs(q, m);
+			if (!m->picked)		/* by an earlier word */
+				hide_jobs(q, m);
 			continue;
 		}
 		if (p->whole && p->jobs == 0)

@@ -3,9 +3,9 @@
  *
  * If no scheduler answers, there are still the files.  transport/ has a control
  * file for each message, at its top or in directories A to Z of one or two
- * levels; queue/ has the message under the same name.  They have the sender,
- * the pending recipients (a blank tag, or the lock of an agent), and the size
- * and age of the message.  Only a scheduler knows why a message waits.
+ * levels; queue/ has the message under the same name.  These files tell the
+ * sender, the pending recipients (a blank tag, or the lock of an agent), and
+ * the size and age of the message.  Only a scheduler knows why a message waits.
  *
  * The same reader finds the recipients, which no dump names, and the senders,
  * which ZMailer's dump does not name.
@@ -55,7 +55,7 @@ stat_message(struct mq_msg *m, const char *po)
 {
 	struct stat st;
 
-	if (stat(path_in(po, "queue/%s", m->name), &st) < 0 ||
+	if (lstat(path_in(po, "queue/%s", m->name), &st) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
 	m->size = (double)st.st_size;

@@ -53,7 +53,7 @@ mq_keep_thread(void *arg, const char *text)
 	threads = l;
 }
 
-/* Returns word n of the list behind the key in the line, or "". */
+/* Returns the line from word n of the list behind the key on, or "". */
 static const char *
 list_word(const char *line, const char *key, int n)
 {
@@ -245,7 +245,7 @@ next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 	return 0;
 }
 
-/* Prints a line of the log, which has bytes that do not print as \ooo; the
+/* Prints a line of the log.  Bytes that do not print stand in it as \ooo; the
  * carriage returns of a reason become a blank. */
 static void
 put_log_line(const char *s)
@@ -384,7 +384,7 @@ why_no_log(const char *logfile)
 	if (errno != EACCES)
 		return strerror(errno);
 	if (stat(logfile, &st) < 0)
-		return "only root and its owner may read it";
+		return "its directory cannot be searched";
 	text_fmt(why, sizeof(why), (st.st_mode & S_IRGRP) != 0 ?
 	    "root, the user %ld and the group %ld may read it" :
 	    "root and the user %ld may read it", (long)st.st_uid,

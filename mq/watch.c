@@ -32,7 +32,7 @@ struct row {
 /* ---- what has changed ------------------------------------------------- */
 
 /* Returns 1 if both queues are of one run of one scheduler: its uptime grows
- * with our time, but for SLOW, and its totals never shrink. */
+ * with our time, less SLOW seconds at most, and its totals never shrink. */
 static int
 is_same_run(const struct mq_queue *q, const struct mq_queue *last,
     double seconds)

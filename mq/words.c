@@ -34,7 +34,8 @@ mq_put(FILE *f, const char *s)
 		mq_put_byte(f, (unsigned char)*s);
 }
 
-/* Prints the format, which has only %s, without a width, %d, %u, %lu and %f. */
+/* Prints by a format that has no conversion but %d, %u, %lu, %f, and %s without
+ * a width. */
 static void
 print(FILE *to, const char *f, va_list ap)
 {

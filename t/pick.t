@@ -114,6 +114,10 @@ is 'a dry run shows jobs of a pattern, and messages' \
     "$(sed -n 's/^	\([a-z][^ ]*\) .*/\1/p' "$tmp/out")" 'later/x.example
 later/x.example
 park/z.example'
+mailq -n delete later/x.example 101-1 101-1
+is 'a dry run takes words that mean the same message' \
+    "$rc $(err)$(tail -n 1 "$tmp/out")" \
+    '0 dry run, nothing is done: delete would affect 2 messages'
 mailq -n delete 105-1
 is 'a dry run names a message that is not there' "$rc $(err)" \
     '69 mailq: nothing in the queue matches 105-1'
