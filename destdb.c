@@ -147,8 +147,8 @@ write_record(FILE *f, const struct thread *d)
 
 /* Writes destinations with mail first, then the unused ones, the last used
  * first: a full file lacks the destinations that were unused longest.  A start
- * gives q.unused its former order, as the sweep takes the thread read last
- * first. */
+ * reads the lines in this order, and the sweep then moves the threads to
+ * q.unused from the last line to the first: q.unused has its former order. */
 static void
 write_records(FILE *f)
 {
@@ -264,7 +264,9 @@ parse_record(struct lines *l, long age, struct record *r)
 	return 0;
 }
 
-/* Gives a new destination the state in the record, as if by one report. */
+/* Gives a new destination the state in the record, as if by one report.  After
+ * more deaths than the retry list has factors, the next factor is a random one,
+ * as in retry_next_wait. */
 static void
 restore_state(struct thread *t, const struct record *r)
 {

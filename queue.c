@@ -201,6 +201,7 @@ end_vertex(struct vertex *v)
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, an
  * interim DSN that no agent has is dropped: the last DSN covers all recipients.
+ * A message that is_complete has no interim DSN: its DSN is the last one.
  * Of a message that is dropped or forgotten, ends all vertices that no agent
  * has. */
 static void
@@ -524,10 +525,10 @@ next_portion(const struct vertex *v)
 	    strcmp(o->thread->host, v->thread->host) == 0 ? o : NULL;
 }
 
-/* Adds the reason of the first pending recipient of this and later portions at
- * the host, and then each reason that differs from the one before, as far as
- * there is room; the reason of the host for a recipient without one.  Returns
- * the first recipient, or NULL. */
+/* Adds the reasons of the pending recipients of this and later portions at the
+ * host, as far as there is room.  Of recipients in a row with the same reason,
+ * only the first counts.  A recipient without a reason has that of the host.
+ * Returns the first pending recipient, or NULL. */
 static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
@@ -838,9 +839,9 @@ static const struct status {
 	{ NULL, 0, 0, 0, 0 }
 };
 
-/* Applies the final report of the agent dsn on its vertex: a message whose DSN
- * nobody could get is set aside, as a double bounce if it has no sender
- * (error2). */
+/* Applies the final report of the agent dsn on its vertex.  A message with a
+ * failure that was reported to no sender is set aside; as a double bounce if
+ * that failure has no sender (error2). */
 static void
 apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *text)
@@ -1149,7 +1150,7 @@ remove_files(const struct message *m)
 {
 	if (m->end == END_ASIDE || m->end == END_ASIDE_DOUBLE)
 		return spool_set_aside(m->name, m->end == END_ASIDE_DOUBLE,
-		    "it failed, and nobody could get the DSN");
+		    "a failure was reported to no sender");
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 

@@ -27,11 +27,12 @@
  *	ta_feed_rings	an agent is started or fed
  *	select		the agent's socket is ready
  *	ta_do		its report is read: the vertex is DONE
- *	q_sweep_ended		both files are removed
+ *	q_sweep_ended	both files are removed
  *
  * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
  * nothing is loaded or fed; the loop continues until all agents have ended.
- * After 15 seconds agents get SIGTERM, and SIGKILL a second later.
+ * After 15 seconds agents get SIGTERM, and a second later SIGKILL, which ends
+ * the loop.
  *
  * This file parses only options and the lines of the file of -Z.
  */
@@ -51,7 +52,7 @@
 /* The scheduler's own descriptors: 0 to 2, log, syslog, the pipe of signals
  * (2), lock file, pid file, statistics, the socket and port, both named pipes
  * (4); three directories and five files, which are soon closed; and those of
- * one agent. */
+ * one agent, whose own ends are open, too, while it starts. */
 #define FDS_LEAST	(16 + 8 + 2 * CMD_FDS)
 
 #define END_TIME	15	/* seconds that agents have to finish */
@@ -117,8 +118,8 @@ static const char synopsis[] =
     "usage: scheduler [-divFHQSVW] [-f configfile] [-E newentsmax[,seconds]]\n"
     "\t[-L logfile] [-l statisticslog] [-N transpmaxfno] [-P postoffice]\n"
     "\t[-R maxforkfreq] [-q rendezvous] [-p channel/host] [-Z envfile]\n"
-    "       scheduler -n [-f configfile] [-Z envfile] [channel/host]\n"
-    "       scheduler --help";
+    "       scheduler -n [-f configfile] [-P postoffice] [-Z envfile]\n"
+    "\t[channel/host]\n       scheduler --help";
 
 static void
 usage(void)
@@ -505,8 +506,8 @@ static double logs_due;		/* mono; the next check */
 
 static int log_error, statlog_error;	/* errno of the last try, or 0 */
 
-/* Sets *last to err, the errno of a try, or 0.  Returns 1 if err is an error
- * that differs from the last one. */
+/* Sets *last and errno to err, the errno of a try, or 0.  Returns 1 if err is
+ * an error that differs from the last one. */
 static int
 note_error(int err, int *last)
 {
@@ -592,7 +593,8 @@ die_locked(int fd)
 }
 
 /* Locks the post office for this scheduler, or waits for another scheduler that
- * is ending.  As only its owner can open the file, nobody else can lock it. */
+ * is ending.  Only its owner can open the lock file, so nobody else can lock
+ * it. */
 static void
 lock_office(void)
 {
@@ -619,7 +621,8 @@ lock_office(void)
 
 /* Writes the pid file, which all may read.  In version 0.1 this file is locked,
  * and only its owner can read it.  So the file is locked here, too, and stays
- * open, as a close would end the lock. */
+ * open, as a close would end the lock.  If others can read the file, the lock
+ * of another process may be that of any user, and does not count. */
 static void
 write_pid_file(void)
 {
