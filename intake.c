@@ -269,7 +269,7 @@ static struct request {
 	struct request *next;
 	unsigned number;	/* from 1; a T line that comes again gets a new
 				 * number */
-	enum ask what;
+	enum request_kind kind;
 	char	**patterns;	/* of addresses; NULL: all, if host is "" */
 	char	host[1];	/* of a T line, or "" */
 } *requests;
@@ -302,7 +302,7 @@ make_stubs_due(void)
  * READY messages are read when there is room.  Returns 0; or -1 without memory,
  * or when there are too many requests. */
 static int
-add_request(enum ask what, char **patterns, const char *host)
+add_request(enum request_kind kind, char **patterns, const char *host)
 {
 	struct request *r = requests;
 	struct hlink *l = NULL;
@@ -322,7 +322,7 @@ add_request(enum ask what, char **patterns, const char *host)
 		r = mem_get(sizeof(*r) + strlen(host));
 		if (r == NULL)
 			return -1;
-		r->what = what;
+		r->kind = kind;
 		r->patterns = patterns;
 		strcpy(r->host, host);
 		r->next = requests;
@@ -335,9 +335,9 @@ add_request(enum ask what, char **patterns, const char *host)
 }
 
 long
-in_add_request(enum ask what, char **patterns)
+in_add_request(enum request_kind kind, char **patterns)
 {
-	if (q.stubs.n > 0 && add_request(what, patterns, "") == 0)
+	if (q.stubs.n > 0 && add_request(kind, patterns, "") == 0)
 		return q.stubs.n;
 	pat_free(patterns);
 	return q.stubs.n > 0 ? -1 : 0;
@@ -379,11 +379,11 @@ apply_requests(struct message *m, unsigned seen)
 			    v->state == V_PINNED || th_is_dsn(v->thread) ||
 			    !is_for_thread(r, v->thread))
 				continue;
-			else if (r->what == ASK_DELETE)
+			else if (r->kind == REQUEST_DELETE)
 				cancel_later(v, CANCEL_DELETE);
-			else if (r->what == ASK_BOUNCE)
+			else if (r->kind == REQUEST_BOUNCE)
 				cancel_later(v, CANCEL_BOUNCE);
-			else if (r->what == ASK_WAKE)
+			else if (r->kind == REQUEST_WAKE)
 				th_requeue(v, 0, 0);
 			else if (v->thread->held == NULL)
 				th_flush(v->thread, v);
@@ -803,7 +803,7 @@ apply_triggers(struct ctl *c)
 	while (c->ntrigger > 0 && ctl_next_trigger(c)) {
 		th_trigger_host(c->host);
 		if (q.stubs.n > 0 &&
-		    add_request(ASK_FLUSH, NULL, c->host) < 0)
+		    add_request(REQUEST_FLUSH, NULL, c->host) < 0)
 			log_err("trigger host=%s forgotten mail cannot be "
 			    "tried now", c->host);
 	}

@@ -398,8 +398,10 @@ const char *in_load_named(const char *name);
  * made READY after a release, deleted or bounced.  intake.c owns the patterns
  * from now on.
  * Returns the number of files, or -1 without memory. */
-enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
-long	in_add_request(enum ask, char **patterns);
+enum request_kind {
+	REQUEST_FLUSH, REQUEST_WAKE, REQUEST_DELETE, REQUEST_BOUNCE
+};
+long	in_add_request(enum request_kind, char **patterns);
 /* Returns the name of the next forgotten message, or NULL; *at is NULL before
  * the first one.  If its file was skipped, sets the skip, and *due to the time
  * of the next look at the file, mono; else sets why of the skip to NULL. */

@@ -199,14 +199,14 @@ answer_counts(struct operation *op)
 
 /* Makes a request for the forgotten mail of addresses. */
 static void
-request_forgotten(struct operation *op, enum ask what)
+request_forgotten(struct operation *op, enum request_kind kind)
 {
 	char **patterns = NULL;
 
 	if (op->patterns != NULL && pat_expand(op->what, &patterns) != NULL)
 		op->nfiles = -1;
 	else
-		op->nfiles = in_add_request(what, patterns);
+		op->nfiles = in_add_request(kind, patterns);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
@@ -249,7 +249,7 @@ do_flush(struct operation *op)
 		if (t->until > now.mono && th_is_matched(t, op->patterns))
 			t->until = now.mono;
 	if (op->msg == NULL)
-		request_forgotten(op, ASK_FLUSH);
+		request_forgotten(op, REQUEST_FLUSH);
 	answer_counts(op);
 }
 
@@ -328,7 +328,7 @@ do_release(struct operation *op)
 		op->n[OUT_DONE]++;
 	}
 	if (op->n[OUT_DONE] > 0 && op->msg == NULL)
-		request_forgotten(op, ASK_WAKE);
+		request_forgotten(op, REQUEST_WAKE);
 	if (h != NULL)
 		answer_write_error(op);
 	else if (op->n[OUT_DONE] > 0)
@@ -378,7 +378,7 @@ do_cancel(struct operation *op)
 	visit_vertices(op, cancel_vertex);
 	if (op->msg == NULL)
 		request_forgotten(op, op->verb->cancel == CANCEL_DELETE ?
-		    ASK_DELETE : ASK_BOUNCE);
+		    REQUEST_DELETE : REQUEST_BOUNCE);
 	answer_counts(op);
 }
 
