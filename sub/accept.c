@@ -160,7 +160,7 @@ accept_parse_name(const char *base, char *name, size_t size)
 }
 
 int
-accept_remove_known(const char *po, const char *base)
+accept_remove_queued(const char *po, const char *base)
 {
 	const char *path = path_in(po, "private/%s", base);
 	struct stat orig, copied;

@@ -19,7 +19,7 @@
 #include <dirent.h>
 
 int
-defer_file(const char *po, const char *path, const char *base,
+defer_move_file(const char *po, const char *path, const char *base,
     unsigned long table_id, const char *why)
 {
 	const char *to = path_in(po, DEFERRED "/%s", base);

@@ -37,9 +37,9 @@
 #define INODES_FREE	50	/* inodes that mail leaves free */
 
 int
-entry_make_name(char *name, size_t size, unsigned long num)
+entry_make_name(char *name, size_t size, unsigned long inode)
 {
-	return text_fmt(name, size, "%lu-%ld", num, (long)getpid());
+	return text_fmt(name, size, "%lu-%ld", inode, (long)getpid());
 }
 
 int
@@ -164,9 +164,9 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	if (m->ret[0] != '\0')
 		fprintf(f, "R %s\n", m->ret);
 	if (from)
-		fprintf(f, "e %s\n", m->as);
+		fprintf(f, "e %s\n", m->rewritten);
 	fprintf(f, "s %s - %s %ld\n", from ? "local" : "error",
-	    from ? m->as : "<>", m->author.uid);
+	    from ? m->rewritten : "<>", m->author.uid);
 	for (d = m->rcpts; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
 			continue;	/* nobody can get a DSN */
@@ -213,7 +213,7 @@ write_control(const struct mail *m, const char *path, const char *name,
 		return NULL;
 	}
 	put_control(m, f, name, body);
-	bad = file_sync(f) < 0 || rights_give_made(fileno(f)) < 0;
+	bad = file_sync(f) < 0 || rights_give_roots_file(fileno(f)) < 0;
 	if (!bad)
 		return f;
 	err = errno;
@@ -235,14 +235,14 @@ entry_notify(const char *po, const char *name)
 /* Gives the message, which is at msg now, to the owner, and does step 4: 0, or
  * -1 after saying why. */
 static int
-queue_entry(const char *po, int fd, const char *path, const char *msg,
+finish_entry(const char *po, int fd, const char *path, const char *msg,
     const char *dot, const char *ctl)
 {
 	if (!entry_is_at(fd, msg)) {
 		say("%s was replaced meanwhile; try again", path);
 		return -1;
 	}
-	if (rights_give_made(fd) < 0)
+	if (rights_give_roots_file(fd) < 0)
 		return say_cannot("give away", msg);
 	if (entry_sync(po, "queue") < 0)
 		return -1;
@@ -269,7 +269,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	if (rename(path, msg) < 0) {
 		say_cannot("rename to", msg);
 		v = LATER;
-	} else if (queue_entry(po, fd, path, msg, dot, ctl) < 0) {
+	} else if (finish_entry(po, fd, path, msg, dot, ctl) < 0) {
 		v = LATER;
 		if (rename(msg, path) < 0) {
 			say_cannot("rename back", msg);

@@ -256,7 +256,7 @@ follow_alias(struct mail *m, struct route *alias, const char *given,
 		    "more than 20 aliases lead to one another", X_NOUSER);
 		return;
 	}
-	p = route_members(alias, m->turn);
+	p = route_members_once(alias, m->turn);
 	for (; p != NULL && *p != '\0'; p += strlen(p) + 1)
 		route_address(m, p, given, &way);
 }
@@ -274,7 +274,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 	addr_fold_domain(folded);
 	if (m->blind) {
 		add_recipient(m, "", "", folded, addr, 0, "");
-	} else if (route_find(m->routes, m->as, folded,
+	} else if (route_find(m->routes, m->rewritten, folded,
 	    m->past_hold ? "hold" : NULL,
 	    way != NULL ? way->alias : NULL, &t) < 0) {
 		text_fmt(both, sizeof(both), "%s%s%s", given,
@@ -445,8 +445,8 @@ mail_set_sender(struct mail *m, const char *s)
 {
 	int bad = parse_sender(m, s);
 
-	if (m->blind || route_rewrite(m->routes, m->sender, m->as) < 0)
-		strcpy(m->as, m->sender);
+	if (m->blind || route_rewrite(m->routes, m->sender, m->rewritten) < 0)
+		strcpy(m->rewritten, m->sender);
 	return bad;
 }
 

@@ -401,7 +401,7 @@ queue_original(struct file *q)
 	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
 	    hidden, sizeof(hidden)) < 0)
 		return STAYS;
-	if (rights_give_file(fd) == 0)
+	if (rights_give_users_file(fd) == 0)
 		return queue_file(q, hidden, fd, num, name) == TAKEN ?
 		    TAKEN : STAYS;
 	say("cannot be given to us: %s", strerror(errno));
@@ -444,7 +444,7 @@ queue_copy(struct file *q)
 /* Puts a copy of a queued file into postman/, for the postmaster.  Its name is
  * NUM_syntax, or NUM_untold if there is no sender who could get a DSN. */
 static void
-keep_copy(const struct file *q, const char *base)
+copy_to_postman(const struct file *q, const char *base)
 {
 	double size = (double)q->st.st_size;
 	const char *end = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
@@ -563,7 +563,7 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 			say("it is locked: another run is at work on it");
 			return STAYS;
 		}
-		if (accept_remove_known(q->po, base) == 0)
+		if (accept_remove_queued(q->po, base) == 0)
 			return TAKEN;
 	}
 	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* some systems have no locks */
@@ -578,7 +578,7 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 	/* a wrong address, or a refused one without a sender to tell */
 	if (v == TAKEN && !q->m.toobig && (q->m.nsyntax > 0 ||
 	    (q->m.nwrong > 0 && q->m.sender[0] == '\0')))
-		keep_copy(q, base);
+		copy_to_postman(q, base);
 	return v;
 }
 
@@ -649,7 +649,7 @@ process_file(const struct run *p, const char *base)
 	if (v == BAD)
 		v = set_aside(&q, base);
 	if (v == LATER && strcmp(dir, "private") != 0)
-		defer_file(p->po, q.path, base, p->table_id, say_last());
+		defer_move_file(p->po, q.path, base, p->table_id, say_last());
 	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
 		deferred_remove(p->po, base);
 	return v;
@@ -758,7 +758,7 @@ process_list(struct run *p)
 		path = path_in(p->po, "%s/%s", p->dir, base);
 		if (p->why[0] != '\0')
 			p->deferred += lstat(path, &st) == 0 &&
-			    S_ISREG(st.st_mode) && defer_file(p->po, path,
+			    S_ISREG(st.st_mode) && defer_move_file(p->po, path,
 			    base, p->table_id, p->why) == 0;
 		else if (process_file(p, base) != TAKEN)
 			code = X_TEMPFAIL;

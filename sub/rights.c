@@ -148,7 +148,7 @@ rights_is_ours(long uid)
 }
 
 int
-rights_make_dir(const char *po, const char *dir, int closed)
+rights_make_dir(const char *po, const char *dir, mode_t forbidden)
 {
 	const char *path = path_in(po, "%s", dir);
 	struct stat st;
@@ -158,7 +158,7 @@ rights_make_dir(const char *po, const char *dir, int closed)
 	if (lstat(path, &st) < 0)
 		return say_cannot("look at", path);
 	if (S_ISDIR(st.st_mode) && rights_is_ours((long)st.st_uid) &&
-	    (st.st_mode & (mode_t)closed) == 0)
+	    (st.st_mode & forbidden) == 0)
 		return 0;
 	say("%s must be a directory of the post office's owner, closed to "
 	    "others", path);
@@ -166,14 +166,14 @@ rights_make_dir(const char *po, const char *dir, int closed)
 }
 
 int
-rights_give_made(int fd)
+rights_give_roots_file(int fd)
 {
 	return as_owner || geteuid() != 0 || owner.st_uid == 0 ? 0 :
 	    fchown(fd, owner.st_uid, owner.st_gid);
 }
 
 int
-rights_give_file(int fd)
+rights_give_users_file(int fd)
 {
 	int bad;
 

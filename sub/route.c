@@ -811,7 +811,7 @@ route_skip_uucp(const struct routes *table, const char *addr)
 }
 
 const char *
-route_members(struct route *r, unsigned long turn)
+route_members_once(struct route *r, unsigned long turn)
 {
 	if (r->turn == turn)
 		return NULL;

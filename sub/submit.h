@@ -19,8 +19,8 @@
 #define WORKERS_MOST	64	/* processes of a run */
 #define HOPS_MOST	50	/* Received fields of a message in a loop */
 
-/* verdict: what became of a file.  With LATER and STAYS a line was printed; BAD
- * leaves the reason in why. */
+/* verdict: what became of a file.  With LATER and STAYS a line was printed; for
+ * BAD, struct file of qrun.c has the reason. */
 enum verdict {
 	TAKEN,			/* the step or the file is done */
 	BAD,			/* no run could take the file */
@@ -34,8 +34,10 @@ enum verdict {
  * say.c - lines on the standard error
  * ====================================================================== */
 
-void	say_set_name(const char *argv0);	/* sets the name of each line */
-void	say_set_topic(const char *);	/* sets the topic; NULL: none */
+/* Sets the name of the program, with which each line begins. */
+void	say_set_name(const char *argv0);
+/* Sets the topic, mostly a file, which follows the name; NULL: none. */
+void	say_set_topic(const char *);
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 /* Says "cannot WHAT PATH: errno", returns -1. */
 int	say_cannot(const char *what, const char *path);
@@ -60,24 +62,26 @@ int	rights_is_way_in(const char *po, gid_t);
 int	rights_has_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
-/* Takes the group, to use public/ and router/, or gives it up. */
+/* on 1: takes the group of the set-group-id bit, to use public/ and router/; 0:
+ * gives it up, or ends the process if that fails.  Keeps errno. */
 void	rights_use_group(int on);
 /* Root goes on as the owner of the post office: 0, or -1 after saying why. */
 int	rights_become_owner(const char *po);
-/* After rights_become_owner: becomes root again, or the owner. */
+/* After rights_become_owner, on 1: becomes root again; 0: becomes the owner, or
+ * ends the process if that fails.  Keeps errno. */
 void	rights_use_root(int on);
 /* After rights_become_owner, returns 1 for root, the post office's owner and
  * who runs this. */
 int	rights_is_ours(long uid);
 /* Makes the directory if it is missing, and checks that it is the owner's and
- * has none of these bits in its mode: 0, or -1 after saying why. */
-int	rights_make_dir(const char *po, const char *dir, int closed);
+ * that its mode has none of these bits: 0, or -1 after saying why. */
+int	rights_make_dir(const char *po, const char *dir, mode_t forbidden);
 /* With NO_SETEUID, root gives a file that he made or renamed to the owner: 0,
  * or -1 with errno. */
-int	rights_give_made(int fd);
-/* Root gives the file to the owner.  If another user runs us, the file is the
- * owner's already, and nothing is done: 0, or -1 with errno. */
-int	rights_give_file(int fd);
+int	rights_give_roots_file(int fd);
+/* Root gives a user's file to the owner.  If another user runs us, the file is
+ * the owner's already, and nothing is done: 0, or -1 with errno. */
+int	rights_give_users_file(int fd);
 
 /* ======================================================================
  * address.c - lists of addresses
@@ -94,10 +98,10 @@ struct addr_list {
 };
 
 void	addr_start(struct addr_list *, const char *p, const char *end);
-int	addr_next(struct addr_list *);	/* 1; 0 at the end */
+int	addr_next(struct addr_list *);	/* reads an address: 1; 0 at the end */
 int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
 /* Returns 1 for the name of a host in the queue, or of a client of SMTP:
- * printing characters, fewer than DOMAIN_SIZE. */
+ * printing characters without blanks, fewer than DOMAIN_SIZE. */
 int	addr_is_host(const char *);
 /* Returns the '|', '/' or ':' that the address begins with, quoted or not, as
  * an agent may take such an address for a program, a file or a list.  Else 0.
@@ -109,7 +113,7 @@ void	addr_fold_domain(char *);	/* makes its domain lower case */
  * peer.c - decides whom submit -bs serves
  * ====================================================================== */
 
-int	peer_is_list(const char *list);	/* 1 if PARAMnetworks is valid */
+int	peer_is_list(const char *list);	/* 1: PARAMnetworks may be list */
 /* Returns 1 if the peer of the standard input is in these networks or on this
  * machine.  Copies its name, "" for no socket. */
 int	peer_is_served(const char *list, char *name, size_t size);
@@ -173,7 +177,7 @@ void	route_list(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
  * Returns NULL if an earlier call had the same turn, a number from 1. */
-const char *route_members(struct route *, unsigned long turn);
+const char *route_members_once(struct route *, unsigned long turn);
 
 /* ======================================================================
  * header.c - reads a message and completes its header
@@ -203,7 +207,7 @@ struct input {
 	int	dotted;		/* the line with only a '.' was read */
 	int	inside;		/* the next byte is within a line */
 	int	ended;		/* the last byte was read */
-	int	npush, push[3];
+	int	npush, push[3];	/* bytes to be read again, the last one first */
 	unsigned long taken;	/* bytes read from f or next */
 };
 
@@ -236,7 +240,8 @@ const char *in_fault(const struct input *);
 enum copied { COPY_DONE, COPY_TOO_BIG, COPY_FAILED };
 enum copied in_copy(struct input *, FILE *, int last, unsigned long most);
 
-/* Reads up to the body: NULL, or what is wrong with the header. */
+/* Reads up to the body: NULL, or what is wrong with the header; errno is ENOMEM
+ * without memory for it. */
 const char *head_read(struct header *, struct input *);
 void	head_free(struct header *);
 /* Returns the first field of this name behind the field at after (NULL: of the
@@ -288,7 +293,8 @@ struct mail {
 	int	quiet;		/* wrong addresses are not printed */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
-	char	as[ADDR_SIZE];	/* sender as rewritten, for the queue */
+	char	rewritten[ADDR_SIZE];	/* sender by the lines of the table for
+					 * senders; for the queue */
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[4 * ADDR_SIZE];	/* parameters for the next recipients;
 				 * xtext of an ORCPT triples its bytes */
@@ -349,8 +355,9 @@ int	notify_parse(const char *list, char *to, size_t size);
 /* Checks the post office, and sets *can_queue to 1 if we may write to the
  * queue, 0 if only to router/: 0, or -1 after saying why. */
 int	entry_check_office(const char *po, int *can_queue);
-/* Makes the name of a message from the inode number of its file: 0 or -1. */
-int	entry_make_name(char *name, size_t size, unsigned long num);
+/* Makes the name of a message from the inode number of its file: 0, or -1 if it
+ * is too long. */
+int	entry_make_name(char *name, size_t size, unsigned long inode);
 /* Checks that the post office's file system has room for so many bytes beside
  * PARAMminfree: 0, or -1 after saying that it is full. */
 int	entry_check_room(const char *po, const struct routes *, double bytes);
@@ -387,7 +394,7 @@ int	entry_is_abandoned(const char *path, int dead);
  * there: 0, or -1 after saying why. */
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
 	    long uid, char *to, size_t size);
-/* Renames the file back. */
+/* Renames the file back to path; says where it is if that cannot be. */
 void	accept_unhide(const char *hidden, const char *path);
 /* Copies size bytes of fd, whose status was seen, and syncs the copy; STAYS if
  * the file changes. */
@@ -397,7 +404,7 @@ enum verdict accept_copy(const struct post *, int fd, const struct stat *,
  * for another name. */
 long	accept_parse_name(const char *base, char *name, size_t size);
 /* Removes the original if its copy is in the queue: 0, or -1 if no copy is. */
-int	accept_remove_known(const char *po, const char *base);
+int	accept_remove_queued(const char *po, const char *base);
 
 /* ======================================================================
  * clause.c - shows how the scheduler treats mail for an address
@@ -414,7 +421,7 @@ void	clause_show(const char *channel, const char *host);
 /* Moves the file base at path to deferred/, unless it is there, and writes the
  * reason and table_id, a number that changes with the table: 0, or -1 after
  * saying why. */
-int	defer_file(const char *po, const char *path, const char *base,
+int	defer_move_file(const char *po, const char *path, const char *base,
 	    unsigned long table_id, const char *why);
 /* Returns 1 if the next try of a file in deferred/ is due; another table_id
  * makes all due. */
@@ -438,7 +445,8 @@ int	etrn_request(const char *po, const char *host);
 #define ASIDE_SIZE	840	/* bytes of a path in postman/ */
 #define TIDY_EVERY	1200	/* least seconds between two rounds */
 
-/* Makes a path in postman/ that is not in use: base, then end. */
+/* Makes a path of ASIDE_SIZE bytes in postman/ that is not in use: base, then
+ * end. */
 void	aside_make_path(char *to, const char *po, const char *base,
 	    const char *end);
 /* Runs a round, if one is due.  Removes double bounces after postmanage
