@@ -190,10 +190,10 @@ check_command(struct config *config, const struct clause *cl)
 		return;
 	}
 	for (i = 0; i < sizeof(vars) / sizeof(*vars); i++)
-		if (cmd_set_env(&c, vars[i], cf_get_var(vars[i])) < 0)
+		if (cmd_default_env(&c, vars[i], cf_get_var(vars[i])) < 0)
 			return;
-	if (cmd_set_env(&c, "TZ", getenv("TZ")) == 0 &&
-	    cmd_set_env(&c, "MAILNAME", config->mailname) == 0)
+	if (cmd_default_env(&c, "TZ", getenv("TZ")) == 0 &&
+	    cmd_default_env(&c, "MAILNAME", config->mailname) == 0)
 		check_options(cl, path, &c, get_agent_user(config, cl));
 }
 
@@ -468,7 +468,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 static int
 check_mailname(void)
 {
-	enum mailname_source source = mailname_find(opt.mailshare);
+	enum mailname_source source = mailname_find_source(opt.mailshare);
 	const char *s = mailname(opt.mailshare);
 	char path[PATH_MAX_];
 	struct stat st;

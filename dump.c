@@ -612,7 +612,7 @@ emit_m_line(const struct message *m)
 	    q_has_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m), size,
 	    *flags != '\0' ? flags : "-",
-	    ctl_read_field(m->name, "se", sender, sizeof(sender)) == 0 ?
+	    ctl_read_last_field(m->name, "se", sender, sizeof(sender)) == 0 ?
 	    clean_text(sender, 0) : "?");
 }
 

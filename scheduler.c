@@ -468,7 +468,7 @@ start_syslog_child(void)
 	c.uid = geteuid();
 	c.gid = getegid();
 	c.files = opt.agentfiles;
-	cmd_set_env(&c, "TZ", getenv("TZ"));
+	cmd_default_env(&c, "TZ", getenv("TZ"));
 	syslog_child.pid = cmd_start(&c, ends);
 	if (syslog_child.pid < 0) {
 		log_err("syslog %s; only the log file has the log",
@@ -984,7 +984,7 @@ set_up_daemon(void)
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
-	if (mailname_find(opt.mailshare) == MAILNAME_EMPTY)
+	if (mailname_find_source(opt.mailshare) == MAILNAME_EMPTY)
 		die(X_CONFIG, "%s/mailname is empty: write the full name of "
 		    "this host into it, such as box.example.org",
 		    opt.mailshare);

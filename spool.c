@@ -833,7 +833,7 @@ spool_log_verbose(const char *name, const char *line)
 	struct stat st, ctl;
 	int fd;
 
-	if (ctl_read_field(name, "v", path, sizeof(path)) < 0 ||
+	if (ctl_read_last_field(name, "v", path, sizeof(path)) < 0 ||
 	    strncmp(path, "../public/", 10) != 0 ||
 	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
 	    lstat(name, &ctl) < 0)

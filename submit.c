@@ -265,9 +265,9 @@ mask_signals(int how)
 static void
 catch_signals(void)
 {
-	signal_catch(SIGHUP, on_signal);
-	signal_catch(SIGINT, on_signal);
-	signal_catch(SIGTERM, on_signal);
+	signal_set_unless_ignored(SIGHUP, on_signal);
+	signal_set_unless_ignored(SIGINT, on_signal);
+	signal_set_unless_ignored(SIGTERM, on_signal);
 }
 
 /* ---- the message ----------------------------------------------------- */

@@ -315,14 +315,14 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 	char path[PATH_MAX_];
 
 	errno = E2BIG;
-	if (cmd_set_env(c, "TZ", getenv("TZ")) < 0 ||
-	    cmd_set_env(c, "PATH", cf_get_var("PATH")) < 0 ||
-	    cmd_set_env(c, "ZCONFIG", opt.envfile) < 0 ||
-	    cmd_set_env(c, "MAILBIN", opt.mailbin) < 0 ||
-	    cmd_set_env(c, "MAILSHARE", opt.mailshare) < 0 ||
-	    cmd_set_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
-	    cmd_set_env(c, "CHANNEL", channel) < 0 ||
-	    cmd_set_env(c, "MAILNAME", q.config->mailname) < 0 ||
+	if (cmd_default_env(c, "TZ", getenv("TZ")) < 0 ||
+	    cmd_default_env(c, "PATH", cf_get_var("PATH")) < 0 ||
+	    cmd_default_env(c, "ZCONFIG", opt.envfile) < 0 ||
+	    cmd_default_env(c, "MAILBIN", opt.mailbin) < 0 ||
+	    cmd_default_env(c, "MAILSHARE", opt.mailshare) < 0 ||
+	    cmd_default_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
+	    cmd_default_env(c, "CHANNEL", channel) < 0 ||
+	    cmd_default_env(c, "MAILNAME", q.config->mailname) < 0 ||
 	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
 	    bare ? "/ta/" : "", c->argv[0]) < 0)
 		return -1;

@@ -78,11 +78,11 @@ fd_wait(int fd, int writing, double seconds)
 }
 
 int
-pipes_close(const int *fd, int n)
+pipes_close(const int *fd, int npipes)
 {
 	int err = errno;
 
-	for (n *= 2; n-- > 0; fd++)
+	for (npipes *= 2; npipes-- > 0; fd++)
 		if (*fd >= 0)
 			close(*fd);
 	errno = err;
@@ -90,24 +90,24 @@ pipes_close(const int *fd, int n)
 }
 
 int
-pipes_make(int *fd, int n)
+pipes_make(int *fd, int npipes)
 {
 	int i;
 
-	for (i = 0; i < 2 * n; i++)
+	for (i = 0; i < 2 * npipes; i++)
 		fd[i] = -1;
-	for (i = 0; i < 2 * n; i++) {
+	for (i = 0; i < 2 * npipes; i++) {
 		if (i % 2 == 0 && pipe(fd + i) < 0)
-			return pipes_close(fd, n);
+			return pipes_close(fd, npipes);
 		errno = EMFILE;
 		if (fd[i] < 3 || fd[i] >= FD_SETSIZE || fd_cloexec(fd[i]) < 0)
-			return pipes_close(fd, n);
+			return pipes_close(fd, npipes);
 	}
 	return 0;
 }
 
 int
-fd_open_null(void)
+stdio_to_null(void)
 {
 	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
 
@@ -216,7 +216,7 @@ signal_set(int sig, void (*handler)(int))
 }
 
 void
-signal_catch(int sig, void (*handler)(int))
+signal_set_unless_ignored(int sig, void (*handler)(int))
 {
 	struct sigaction was;
 

@@ -32,13 +32,15 @@ int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
  * or with writing until it can be written; with fd -1 only waits.  Returns 1, 0
  * at the end of the time, or -1 with errno. */
 int	fd_wait(int fd, int writing, double seconds);
-/* Makes n pipes, which an exec closes: 0, or -1 with errno; EMFILE also means
- * that a descriptor would be below 3 or too large for select. */
-int	pipes_make(int *fd, int n);
-/* Closes the open descriptors of n pipes and keeps errno.  Returns -1. */
-int	pipes_close(const int *fd, int n);
+/* Makes pipes, two descriptors each, which an exec closes: 0, or -1 with errno;
+ * EMFILE also means that a descriptor would be below 3 or too large for select.
+ */
+int	pipes_make(int *fd, int npipes);
+/* Closes both descriptors of each pipe, if open, and keeps errno.  Returns -1,
+ * for a caller that returns it at once. */
+int	pipes_close(const int *fd, int npipes);
 /* Makes /dev/null the descriptors 0, 1 and 2: 0 or -1. */
-int	fd_open_null(void);
+int	stdio_to_null(void);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
  * at the time until (mono), or when it is stopped. */
 int	child_wait(pid_t, double until);
@@ -53,9 +55,9 @@ int	user_find_ids(const char *name, uid_t *, gid_t *);
 int	user_become(const char *name, uid_t, gid_t);
 
 /* Sets the handler of a signal; a system call that the signal interrupts fails
- * with EINTR.  signal_catch does so unless the signal is ignored. */
+ * with EINTR.  signal_set_unless_ignored leaves an ignored signal as it is. */
 void	signal_set(int sig, void (*handler)(int));
-void	signal_catch(int sig, void (*handler)(int));
+void	signal_set_unless_ignored(int sig, void (*handler)(int));
 
 void	fd_close_from(int fd);	/* closes fd and all above, before an exec */
 /* Syncs the directory, so that new names in it are on disk.  DIR_ERROR sets

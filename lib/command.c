@@ -183,7 +183,7 @@ cmd_split(const char *s, const char *channel, const char *host,
 }
 
 int
-cmd_set_env(struct command *c, const char *name, const char *value)
+cmd_default_env(struct command *c, const char *name, const char *value)
 {
 	size_t n = strlen(name);
 	struct text t;

@@ -16,14 +16,14 @@ enum cmd_bound {
 };
 
 #define CMD_WORDS	40
-#define CMD_ADDED	8	/* variables that cmd_set_env can add */
+#define CMD_ADDED	8	/* variables that cmd_default_env can add */
 #define CMD_BYTES	4096	/* bytes of all words */
 
 struct command {
-	/* the leading words NAME=value and what cmd_set_env added; nenv and a
-	 * NULL */
+	/* nenv pointers, then NULL: the leading words NAME=value, and what
+	 * cmd_default_env added */
 	char	*env[CMD_WORDS + CMD_ADDED + 1];
-	char	*argv[CMD_WORDS + 1];	/* nargv and a NULL */
+	char	*argv[CMD_WORDS + 1];	/* nargv pointers, then NULL */
 	int	nenv, nargv;
 	enum cmd_bound bound;
 	char	unreplaced[64];	/* the first $name that is neither $host nor
@@ -43,7 +43,7 @@ const char *cmd_split(const char *, const char *channel, const char *host,
 	    const char *(*var)(const char *), struct command *);
 /* Adds a variable to the environment, unless the value is NULL or the command
  * sets this variable: 0, or -1 if there is no room. */
-int	cmd_set_env(struct command *, const char *name, const char *value);
+int	cmd_default_env(struct command *, const char *name, const char *value);
 /* Starts the agent, whose path is argv[0], with the environment env alone.  Its
  * descriptors 0, 1 and 2 are one end of a socket or of two pipes.  Returns its
  * process number, or -1 with errno.  We read from ours[0] and write to ours[1];

@@ -318,7 +318,7 @@ value_of(struct ctl *c)
 }
 
 const char *
-ctl_read_address(struct ctl *c)
+ctl_read_sender(struct ctl *c)
 {
 	const char *p = value_of(c), *chan = p;
 	struct text t;
@@ -520,7 +520,7 @@ scan_line(struct ctl *c)
 	case 's':
 		c->seen_s = 1;
 		if (c->nrcpt == 0)
-			strcpy(c->from, *ctl_read_address(c) == '\0' ? "<>" :
+			strcpy(c->from, *ctl_read_sender(c) == '\0' ? "<>" :
 			    c->user);
 		break;
 	case 'o':
@@ -880,7 +880,8 @@ ctl_find_rcpt(const char *name, unsigned long off)
 }
 
 int
-ctl_read_field(const char *name, const char *letters, char *value, size_t size)
+ctl_read_last_field(const char *name, const char *letters, char *value,
+    size_t size)
 {
 	int letter, found = -1;
 
@@ -891,7 +892,7 @@ ctl_read_field(const char *name, const char *letters, char *value, size_t size)
 	    (letter = (unsigned char)kept.l.line[0]) != 'r')
 		if (letter != '\0' && strchr(letters, letter) != NULL)
 			found = text_fmt(value, size, "%s", letter == 's' ||
-			    letter == 'e' ? ctl_read_address(&kept) :
+			    letter == 'e' ? ctl_read_sender(&kept) :
 			    value_of(&kept));
 	return found;
 }

@@ -70,7 +70,7 @@ struct ctl {
 	int	is_dsn;		/* the sender has the channel error, so the
 				 * message is a DSN */
 	/* words of the current line, which is a pending recipient, a T line or
-	 * a command; after ctl_read_address, a sender */
+	 * a command; after ctl_read_sender, a sender */
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* what a '#' line asks for */
@@ -120,7 +120,7 @@ void	ctl_seek(struct ctl *, unsigned long off);
 int	ctl_read_rcpt(struct ctl *, unsigned long off);
 /* Copies the address of the current s or e line to user, and returns user: ""
  * if the sender is empty or has the channel error. */
-const char *ctl_read_address(struct ctl *);
+const char *ctl_read_sender(struct ctl *);
 /* Reads on to the next pending recipient, T line or '#' line; returns the same
  * as ctl_check_line.  Removes the locks of processes that are gone. */
 int	ctl_next_pending(struct ctl *);
@@ -137,7 +137,7 @@ unsigned ctl_mailbox_hash(const struct ctl *);
  * recipient.  The value of an s or e line is its address.  0, or -1 if there is
  * no such line or the file cannot be opened.  The letters "se" give the address
  * that gets DSNs, "" if nobody gets them. */
-int	ctl_read_field(const char *name, const char *letters, char *value,
+int	ctl_read_last_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If
  * pid is not NULL and the tag is '~', sets *pid to the process with the lock;

@@ -280,7 +280,7 @@ read_mailname(const char *dir)
 }
 
 enum mailname_source
-mailname_find(const char *dir)
+mailname_find_source(const char *dir)
 {
 	struct utsname uts;
 	const char *s;
@@ -298,7 +298,7 @@ mailname_find(const char *dir)
 const char *
 mailname(const char *dir)
 {
-	mailname_find(dir);
+	mailname_find_source(dir);
 	return host_name;
 }
 

@@ -68,7 +68,7 @@ const char *mailname(const char *dir);
  * file; MAILNAME_EMPTY: the system, as the first line of the file has no word;
  * MAILNAME_SYSTEM: the system, as the file is missing or wrong. */
 enum mailname_source { MAILNAME_GIVEN, MAILNAME_EMPTY, MAILNAME_SYSTEM };
-enum mailname_source mailname_find(const char *dir);
+enum mailname_source mailname_find_source(const char *dir);
 int	mailname_is_valid(const char *);	/* a host can have this name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the

@@ -200,7 +200,7 @@ note_begin(struct origin *g)
 	g->from = g->w.l.off;
 	if (g->w.l.line[0] == 'm')
 		return;
-	strcpy(g->sender, ctl_read_address(&g->w));
+	strcpy(g->sender, ctl_read_sender(&g->w));
 	g->long_sender = g->w.long_sender;
 }
 

@@ -18,7 +18,7 @@
 #define SIZE	(2 * PATH_MAX_)	/* bytes of a path, with NUL */
 
 const char *
-path_in(const char *po, const char *name, ...)
+path_in(const char *po, const char *format, ...)
 {
 	static char ring[RING][SIZE];
 	static int turn;
@@ -28,8 +28,8 @@ path_in(const char *po, const char *name, ...)
 	turn = (turn + 1) % RING;
 	text_init(&t, ring[turn], SIZE);
 	text_add(&t, "%s/", po);
-	va_start(ap, name);
-	text_vadd(&t, name, ap);
+	va_start(ap, format);
+	text_vadd(&t, format, ap);
 	va_end(ap);
 	return t.cut ? "" : t.s;
 }

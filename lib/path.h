@@ -6,10 +6,10 @@
 
 #include "util.h"
 
-/* Formats a name and returns its path in the post office po, good until the
- * sixteenth call after this.  The path is "" if it would have 2048 bytes or
- * more. */
-const char *path_in(const char *po, const char *name, ...) LIKE_PRINTF(2, 3);
+/* Formats a name, as text_fmt does, and returns its path in the post office po,
+ * good until the sixteenth call after this.  The path is "" if it would have
+ * 2048 bytes or more. */
+const char *path_in(const char *po, const char *format, ...) LIKE_PRINTF(2, 3);
 /* Calls each() for the name of each message, X/Y/123-45, in a directory of the
  * post office and its hash directories: 0, or -1 with errno if one of them
  * cannot be read. */

@@ -232,7 +232,7 @@ post_send(struct post *p)
 }
 
 gid_t
-post_hold_group(const char *po)
+post_group_of_hold(const char *po)
 {
 	struct stat st;
 

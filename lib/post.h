@@ -33,7 +33,7 @@ int	post_send(struct post *);
 /* Returns the group that the agent hold, as root, gives its files in po/router.
  * No file of a user there has this group.  It is 0; but 1 if po/router has the
  * group 0, as on the BSDs a new file gets the group of its directory. */
-gid_t	post_hold_group(const char *po);
+gid_t	post_group_of_hold(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */
 void	post_notify(const char *path, const char *what);

@@ -63,7 +63,7 @@ set_handlers(void (*handler)(int))
 	size_t i;
 
 	for (i = 0; i < sizeof(stops) / sizeof(*stops); i++)
-		signal_catch(stops[i], handler);
+		signal_set_unless_ignored(stops[i], handler);
 	signal(SIGPIPE, handler == SIG_DFL ? SIG_DFL : SIG_IGN);
 }
 

@@ -93,7 +93,7 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
-				m->sender = mq_intern(q, ctl_read_address(&c));
+				m->sender = mq_intern(q, ctl_read_sender(&c));
 			else if (letter == '#' && m->skipped != NULL)
 				add_cancel(q, m, &c);
 		ctl_close(&c);
@@ -169,7 +169,7 @@ add_line(struct mq_queue *q, unsigned msg, struct ctl *c)
 		q->jobs[d->job].what = ctl_cancels[c->cancel];
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
-	sender = q->msgs[msg].sender = mq_intern(q, ctl_read_address(c));
+	sender = q->msgs[msg].sender = mq_intern(q, ctl_read_sender(c));
 	return sender == NULL ? -1 : 0;
 }
 

@@ -163,7 +163,7 @@ env_via(struct file *q, char *value)
 {
 	if (strcmp(value, "suspension") == 0)
 		q->m.past_hold = q->ours ||
-		    q->st.st_gid == post_hold_group(q->po);
+		    q->st.st_gid == post_group_of_hold(q->po);
 }
 
 static void

@@ -397,7 +397,7 @@ write_message(struct mail *m, const char *path, int is_mbox)
 	f.out = m;
 	f.quotes = f.requotes = f.in_body = is_mbox;
 	unread = lib_message(m->job, m->rcpt, filter_put, &f) < 0;
-	filter_end(&f);
+	filter_flush(&f);
 	if (is_mbox)
 		put_text(m, f.last == '\n' ? "\n" : "\n\n");
 	flush_buf(m);

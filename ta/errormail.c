@@ -191,7 +191,7 @@ work(struct lib_job *job)
 	struct lib_rcpt *r;
 	char text[300];
 
-	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		kind = find_kind(r->host);

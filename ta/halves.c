@@ -11,8 +11,8 @@
  *
  *	keeper			talker
  *	J ...					the job, its recipients
- *				A		is the scheduler gone?
- *	0:					no
+ *				A		is the scheduler there?
+ *	1:					yes
  *				M 0:		the message of recipient 0
  *	8192:(bytes)		+		a piece; send the next one
  *	17:(bytes)		+
@@ -312,7 +312,7 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 }
 
 static int
-far_is_alone(void)
+far_has_scheduler(void)
 {
 	put_bytes("A", 1);
 	send_request();
@@ -320,7 +320,7 @@ far_is_alone(void)
 }
 
 static const struct lib_far talker_calls = {
-	far_report, far_message, far_is_alone
+	far_report, far_message, far_has_scheduler
 };
 
 void
@@ -339,7 +339,7 @@ halves_log(const char *s, size_t n)
 }
 
 double
-halves_nap(void)
+halves_beat_interval(void)
 {
 	return halves->silence > 60 ? 15 : halves->silence / 4;
 }
@@ -350,7 +350,7 @@ halves_beat(void)
 	static double last;
 
 	clock_read();
-	if (halves->single || now.mono - last < halves_nap() / 2)
+	if (halves->single || now.mono - last < halves_beat_interval() / 2)
 		return;
 	last = now.mono;
 	put_bytes(".", 1);
@@ -688,7 +688,7 @@ answer_request(int c, struct lib_job *job, struct lib_rcpt **rcpts,
 
 	switch (c) {
 	case 'A':
-		put_num((unsigned long)lib_is_alone());
+		put_num((unsigned long)lib_has_scheduler());
 		flush_out();
 		break;
 	case 'M':

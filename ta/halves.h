@@ -35,8 +35,8 @@ void	halves_end(void);
 /* Sends a line from the talker to the keeper's log function. */
 void	halves_log(const char *, size_t);
 /* Sends a sign of life from a talker that waits; to be called at least every
- * halves_nap() seconds. */
+ * halves_beat_interval() seconds. */
 void	halves_beat(void);
-double	halves_nap(void);
+double	halves_beat_interval(void);
 
 #endif

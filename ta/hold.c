@@ -97,7 +97,7 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 	if (pid == 0) {
 		signal(SIGTERM, SIG_DFL);	/* the agent's handler would
 						 * not end the child */
-		if (fd_open_null() < 0)
+		if (stdio_to_null() < 0)
 			_exit(X_OSERR);
 		fd_close_from(3);
 		_exit(become_nobody(NULL) == 0 && ask(name, kind) ? 0 :
@@ -362,7 +362,7 @@ set_owner(int fd, long priv)
 	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
 	    user_find_ids("nobody", &uid, &gid) < 0)
 		return -1;
-	return fchown(fd, uid, post_hold_group(".."));
+	return fchown(fd, uid, post_group_of_hold(".."));
 }
 
 /* Sends the message to the router: 0, or -1 with errno and no file left. */
@@ -405,7 +405,7 @@ work(struct lib_job *j)
 	struct lib_rcpt *r;
 
 	job = j;
-	for (r = j->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
+	for (r = j->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (host == NULL || strcmp(host, r->host) != 0) {
 			memset(&checked, 0, sizeof(checked));
 			checked.text = "";

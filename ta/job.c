@@ -163,7 +163,7 @@ struct scan {
 static void
 scan_sender(struct scan *sc)
 {
-	const char *p = ctl_read_address(&sc->c);
+	const char *p = ctl_read_sender(&sc->c);
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
@@ -460,7 +460,7 @@ filter_text(struct filter *f, const char *s)
 }
 
 int
-filter_end(struct filter *f)
+filter_flush(struct filter *f)
 {
 	static const char *const held[] = { "", "F", "Fr", "Fro", "From" };
 
@@ -497,7 +497,7 @@ filter_put(void *filter, const char *s, size_t n)
 				return -1;
 			continue;
 		}
-		if (filter_end(f) != 0 ||
+		if (filter_flush(f) != 0 ||
 		    (*s == '.' && f->at == 0 && f->dots &&
 		    filter_byte(f, '.') != 0) ||
 		    filter_byte(f, (unsigned char)*s) != 0)

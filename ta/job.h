@@ -54,6 +54,6 @@ struct filter {
  * back at the end of the message: 0 or -1. */
 int	filter_put(void *filter, const char *, size_t);
 int	filter_text(struct filter *, const char *);
-int	filter_end(struct filter *);
+int	filter_flush(struct filter *);
 
 #endif

@@ -253,7 +253,7 @@ lib_report_rest(struct lib_job *job, int code, const char *status,
 }
 
 int
-lib_read_only(const struct lib_job *job)
+lib_reopen_read_only(const struct lib_job *job)
 {
 	struct stat ours, st;
 	int fd = fd_plain(job->name, O_RDONLY, &st), bad;
@@ -474,9 +474,9 @@ next_line(void)
 }
 
 int
-lib_is_alone(void)
+lib_has_scheduler(void)
 {
-	return lib_far != NULL ? lib_far->is_alone() : agent.alone;
+	return lib_far != NULL ? lib_far->has_scheduler() : !agent.alone;
 }
 
 void
@@ -534,7 +534,7 @@ lib_option(int argc, char **argv, struct lib_command *command)
 }
 
 void
-lib_foreign_option(const struct lib_foreign *f, int option)
+lib_refuse_option(const struct lib_foreign *f, int option)
 {
 	/* '?' stands for an option without its argument */
 	int letter = option == '?' ? optopt : option;

@@ -117,7 +117,7 @@ struct lib_foreign {
 /* Prints what to do instead of the option, which lib_option has returned, and
  * exits; returns if the option is ignored.  Prints the usage for an option that
  * is not in the list. */
-void	lib_foreign_option(const struct lib_foreign *, int option);
+void	lib_refuse_option(const struct lib_foreign *, int option);
 
 /* Has idle called once when no job has come for so many seconds; to be called
  * before lib_run. */
@@ -137,14 +137,14 @@ void	lib_report_rest(struct lib_job *, int code, const char *status,
  */
 int	lib_is_failure(int code);
 
-/* Returns 1 if the scheduler is gone.  Then no new work may begin; the
+/* Returns 0 if the scheduler is gone.  Then no new work may begin; the
  * recipients without a verdict are unlocked when the agent's function returns.
  */
-int	lib_is_alone(void);
+int	lib_has_scheduler(void);
 
 /* Replaces the descriptor ctl of the job by one that cannot write, for a child
  * that becomes another user: 0, or -1 with errno. */
-int	lib_read_only(const struct lib_job *);
+int	lib_reopen_read_only(const struct lib_job *);
 
 /* Passes header, empty line and body to put, piece by piece: 0, or -1 if put
  * did not return 0 or the files cannot be read.  A message file that changes
@@ -152,14 +152,14 @@ int	lib_read_only(const struct lib_job *);
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
-/* What lib_report_verdict, lib_message and lib_is_alone do in a process that
- * has no files: see halves.c. */
+/* What lib_report_verdict, lib_message and lib_has_scheduler do in a process
+ * that has no files: see halves.c. */
 struct lib_far {
 	void	(*report)(struct lib_job *, struct lib_rcpt *,
 		    const struct lib_verdict *);
 	int	(*message)(const struct lib_job *, const struct lib_rcpt *,
 		    int (*put)(void *, const char *, size_t), void *);
-	int	(*is_alone)(void);
+	int	(*has_scheduler)(void);
 };
 
 extern const struct lib_far *lib_far;	/* NULL: this process has files */

@@ -259,9 +259,9 @@ make_path(struct mail *m)
 static void
 run_as_user(struct mail *m, int (*act)(struct mail *))
 {
-	if (fd_open_null() < 0)	/* the user gets no pipe of the scheduler */
+	if (stdio_to_null() < 0)	/* the user gets none of our pipes */
 		box_failed(m, "open", "/dev/null", errno);
-	else if (lib_read_only(m->job) < 0)
+	else if (lib_reopen_read_only(m->job) < 0)
 		box_failed(m, "open", m->job->name, errno);
 	else if (user_become(m->user->name, m->user->uid, m->user->gid) < 0)
 		box_failed(m, "become", m->user->name, errno);
@@ -698,7 +698,7 @@ work(struct lib_job *job)
 	struct outcome end;
 	struct lib_rcpt *r;
 
-	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		deliver_rcpt(job, r, &left, &end);
 		lib_report(job, r, end.code, end.status, end.text, 0);
 	}
@@ -782,7 +782,7 @@ main(int argc, char **argv)
 		case 't': bad |= span_parse(optarg, &opt.time_limit); break;
 		case 'w': bad |= span_parse(optarg, &opt.wait); break;
 		default:
-			lib_foreign_option(foreign, c);
+			lib_refuse_option(foreign, c);
 		}
 	if (optind < argc || bad || (opt.dir != NULL && *opt.dir != '/'))
 		lib_usage();

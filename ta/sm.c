@@ -147,7 +147,7 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 	if (!has_flag(gr, "ERbX"))
 		return lib_message(gr->job, gr->rcpt[0], put, out);
 	if (lib_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
-	    filter_end(f) != 0)
+	    filter_flush(f) != 0)
 		return -1;
 	return !has_flag(gr, "b") ? 0 : filter_text(f, f->last == '\n' ?
 	    ".\nQUIT\n" : "\n.\nQUIT\n");
@@ -431,7 +431,7 @@ work(struct lib_job *job)
 	gr.job = job;
 	gr.mailer = &mailer;
 	bad = find_program(&mailer, why, sizeof(why));
-	for (r = job->rcpts; r != NULL && !lib_is_alone(); r = r->next) {
+	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		if (bad < 0)
@@ -494,7 +494,7 @@ main(int argc, char **argv)
 		case 't': bad |= span_parse(optarg, &opt.limit); break;
 		case 'u': opt.user = optarg; break;
 		default:
-			lib_foreign_option(foreign, c);
+			lib_refuse_option(foreign, c);
 		}
 	if (optind != argc - 1 || bad)
 		lib_usage();

@@ -512,7 +512,7 @@ work(struct lib_job *job)
 
 	begin_attempt();
 	attempt.repeated = time(NULL) - job->arrived > FRESH;
-	while (!lib_is_alone() && (n = collect_rcpts(job, to)) > 0)
+	while (lib_has_scheduler() && (n = collect_rcpts(job, to)) > 0)
 		deliver_to(job, to, n);
 }
 
@@ -719,7 +719,7 @@ serve_jobs(const char *host)
 	halves.parting = (double)esmtp_limit[ES_QUIT] + 5;
 	halves_use(&halves);
 	net_beat = halves_beat;
-	net_nap = halves_nap();
+	net_nap = halves_beat_interval();
 	halves.log = use_talker_line;
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
@@ -854,7 +854,7 @@ main(int argc, char **argv)
 			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
 			break;
 		case 'X': opt.net.via = optarg; break;
-		default: lib_foreign_option(foreign, c);
+		default: lib_refuse_option(foreign, c);
 		}
 	if (command.host != NULL)
 		opt.net.self = command.host;

@@ -226,7 +226,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		}
 	}
 	if (m != NULL) {
-		ctl_read_field(name, "e", value, sizeof(value));
+		ctl_read_last_field(name, "e", value, sizeof(value));
 		check_message(m, (long)n);
 		use(m, (long)n);
 	} else {

@@ -115,7 +115,7 @@ walk(int fd)
 		else if (letter == 'T')
 			is_word(c.host, 1);
 		else if (letter == 's' || letter == 'e')
-			ctl_read_address(&c);
+			ctl_read_sender(&c);
 	}
 	fuzz_must((letter < 0) == (c.why != NULL), "there is a reason");
 	fuzz_must(ctl_check_line(&c) == letter || letter == 0, "and no way on");
@@ -247,8 +247,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	read_lines(fd);
 	good = walk(fd) == 0;
 	close(fd);
-	ctl_read_field(NAME, "v", value, sizeof(value));
-	ctl_read_field(NAME, "se", value, sizeof(value));
+	ctl_read_last_field(NAME, "v", value, sizeof(value));
+	ctl_read_last_field(NAME, "se", value, sizeof(value));
 	take(good);
 	ask_all();
 	change();
