@@ -208,6 +208,10 @@ void	msg_log_deferred(const struct vertex *, long wakeup,
 void	list_append(struct list *, struct vertex *);
 void	list_remove(struct list *, struct vertex *);
 
+/* Returns a ring whose members are all 0, or NULL without memory. */
+struct ring *order_new_ring(void);
+/* Frees a ring that has neither threads nor agents. */
+void	order_free_ring(struct ring *);
 /* Sorts the READY vertices of a thread by the order of its clause, if enough of
  * them are new. */
 void	order_sort_thread(struct thread *);
@@ -221,9 +225,8 @@ void	order_set_open(struct thread *, int open);
 /* Returns the vertex of the ring that goes next, which stays on its list, or
  * NULL. */
 struct vertex *order_next_vertex(struct ring *);
-/* 1 if the turns or the claims of the ring may have a vertex that can go. */
-#define order_has_work(r) \
-	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->claims.n > 0))
+/* Returns 1 if the ring may have a vertex that can go. */
+int	order_has_work(const struct ring *);
 /* Returns 1 if the message may have one agent more, while nfree agents are
  * free. */
 int	order_is_below_share(const struct message *, long nfree);

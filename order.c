@@ -77,6 +77,21 @@
 
 static double last_turn;	/* number of the last turn of a thread */
 
+/* ranking: a ring, with the members that this module alone uses. */
+struct ranking {
+	struct ring ring;	/* the first member: RANKING converts */
+	struct heap claims;	/* claims with offers, by key */
+	struct heap shares;	/* claims of messages at their share, by nfed */
+	unsigned nclaims;	/* claims, with and without offers */
+	unsigned nopen;		/* threads that can take an agent and have
+				 * vertices on offer */
+	struct claim *judged;	/* the claim that was compared last */
+	struct claim *rival;	/* the claim that may preempt judged, or NULL */
+	long	judged_at;	/* mono; when rival was last searched for */
+};
+
+#define RANKING(r) ((struct ranking *)(r))
+
 /*
  * claim: a message within a ring, a job in Postfix.  In the preemptive order a
  * claim exists while the message has READY vertices in the ring, with other
@@ -137,6 +152,31 @@ list_remove(struct list *l, struct vertex *v)
 	l->n--;
 }
 
+/* ---- rings ----------------------------------------------------------- */
+
+struct ring *
+order_new_ring(void)
+{
+	return mem_get(sizeof(struct ranking));
+}
+
+void
+order_free_ring(struct ring *r)
+{
+	free(r->trouble);
+	free(r->ready.v);
+	free(RANKING(r)->claims.v);
+	free(RANKING(r)->shares.v);
+	free(RANKING(r));
+}
+
+int
+order_has_work(const struct ring *r)
+{
+	return r->ready.n > 0 ||
+	    (RANKING(r)->nopen > 0 && RANKING(r)->claims.n > 0);
+}
+
 /* ---- claims ------------------------------------------------------------ */
 
 static int
@@ -179,12 +219,13 @@ static struct claim *
 ensure_claim(const struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
+	struct ranking *k = RANKING(r);
 	struct claim *c = find_claim(v);
 
 	if (c != NULL)
 		return c;
-	if (heap_reserve(&r->claims, r->nclaims + 1) < 0 ||
-	    heap_reserve(&r->shares, r->nclaims + 1) < 0 ||
+	if (heap_reserve(&k->claims, k->nclaims + 1) < 0 ||
+	    heap_reserve(&k->shares, k->nclaims + 1) < 0 ||
 	    (c = mem_get(sizeof(*c))) == NULL)
 		return NULL;
 	c->msg = v->msg;
@@ -196,7 +237,7 @@ ensure_claim(const struct vertex *v)
 		move_to_end(c);
 	c->next = v->msg->claims;
 	v->msg->claims = c;
-	r->nclaims++;
+	k->nclaims++;
 	return c;
 }
 
@@ -211,7 +252,7 @@ rcpts_left(const struct claim *c)
 static void
 clear_rival(struct ring *r)
 {
-	r->judged = NULL;
+	RANKING(r)->judged = NULL;
 }
 
 /* Puts a claim with offers into the line unless its message is at its share;
@@ -224,11 +265,11 @@ update_line(struct claim *c)
 	if (in_line != (c->line.pos != 0))
 		clear_rival(c->ring);
 	if (in_line)
-		heap_set(&c->ring->claims, &c->line, c->key);
+		heap_set(&RANKING(c->ring)->claims, &c->line, c->key);
 	else
-		heap_del(&c->ring->claims, &c->line);
+		heap_del(&RANKING(c->ring)->claims, &c->line);
 	if (c->offer.n == 0)
-		heap_del(&c->ring->shares, &c->share);
+		heap_del(&RANKING(c->ring)->shares, &c->share);
 }
 
 /* ---- the tree of preemption ------------------------------------------ */
@@ -270,12 +311,12 @@ free_claim(struct claim *c)
 	struct claim **p;
 
 	end_preemption(c);
-	heap_del(&c->ring->claims, &c->line);
-	heap_del(&c->ring->shares, &c->share);
+	heap_del(&RANKING(c->ring)->claims, &c->line);
+	heap_del(&RANKING(c->ring)->shares, &c->share);
 	for (p = &c->msg->claims; *p != c; p = &(*p)->next)
 		;
 	*p = c->next;
-	c->ring->nclaims--;
+	RANKING(c->ring)->nclaims--;
 	free(c);
 }
 
@@ -310,8 +351,8 @@ preempt_claim(struct claim *parent, struct claim *child)
 static double
 score(const struct claim *c)
 {
-	volatile double stored = (double)(c->ring->judged_at - c->since + 1) /
-	    c->entered;
+	volatile double stored = (RANKING(c->ring)->judged_at - c->since + 1) /
+	    (double)c->entered;
 
 	return stored;
 }
@@ -321,15 +362,15 @@ score(const struct claim *c)
 static void
 update_rival(struct claim *c, long most)
 {
-	struct ring *r = c->ring;
+	struct ranking *k = RANKING(c->ring);
 	long left = rcpts_left(c);
 	double gain;
 
-	if (c == r->judged || c->child != NULL || left <= 0 || left > most)
+	if (c == k->judged || c->child != NULL || left <= 0 || left > most)
 		return;
-	gain = r->rival == NULL ? 1 : score(c) - score(r->rival);
-	if (gain > 0 || (gain == 0 && c->key < r->rival->key))
-		r->rival = c;
+	gain = k->rival == NULL ? 1 : score(c) - score(k->rival);
+	if (gain > 0 || (gain == 0 && c->key < k->rival->key))
+		k->rival = c;
 }
 
 /*
@@ -340,22 +381,22 @@ update_rival(struct claim *c, long most)
  * the order of age, so the search may miss the best of them.
  */
 static void
-search_rival(struct ring *r, unsigned i, long most)
+search_rival(struct ranking *k, unsigned i, long most)
 {
-	const struct heap *h = &r->claims;
+	const struct heap *h = &k->claims;
 	unsigned a = 2 * i + 1, b = a + 1, first;
 	struct claim *c;
 
 	if (i >= h->n)
 		return;
 	c = OWNER(struct claim, line, h->v[i].timer);
-	if (r->rival != NULL && c->level == 0 && c->key > r->rival->key &&
-	    (r->judged_at - c->since + 1) <= score(r->rival))
+	if (k->rival != NULL && c->level == 0 && c->key > k->rival->key &&
+	    (k->judged_at - c->since + 1) <= score(k->rival))
 		return;
 	update_rival(c, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
-	search_rival(r, first, most);
-	search_rival(r, a + b - first, most);
+	search_rival(k, first, most);
+	search_rival(k, a + b - first, most);
 }
 
 /* Returns the best of the claims that need fewer slots than the current claim
@@ -365,18 +406,19 @@ search_rival(struct ring *r, unsigned i, long most)
 static struct claim *
 best_rival(struct claim *current)
 {
-	struct ring *r = current->ring;
+	struct ranking *k = RANKING(current->ring);
 	long mono = NOW, most;
 
-	if (r->judged == current && (r->rival == NULL || r->judged_at == mono))
-		return r->rival;
-	r->judged = current;
-	r->judged_at = mono;
-	r->rival = NULL;
-	most = (rcpts_left(current) + current->avail - 1) / r->conf->v.slotcost;
+	if (k->judged == current && (k->rival == NULL || k->judged_at == mono))
+		return k->rival;
+	k->judged = current;
+	k->judged_at = mono;
+	k->rival = NULL;
+	most = (rcpts_left(current) + current->avail - 1) /
+	    current->ring->conf->v.slotcost;
 	if (most > 0)
-		search_rival(r, 0, most);
-	return r->rival;
+		search_rival(k, 0, most);
+	return k->rival;
 }
 
 /* Returns 1 if the current claim has slots enough for the rival. */
@@ -400,7 +442,7 @@ update_open(struct thread *t, int open, int n)
 
 	t->can_take_agent = open;
 	t->noffer += n;
-	t->ring->nopen += (open && t->noffer > 0) - was;
+	RANKING(t->ring)->nopen += (open && t->noffer > 0) - was;
 }
 
 static double
@@ -506,7 +548,7 @@ order_dequeue(struct vertex *v, int is_fed)
 		c->avail += n;
 		c->used += n;
 	}
-	if (!is_fed || c->ring->judged != c)
+	if (!is_fed || RANKING(c->ring)->judged != c)
 		clear_rival(c->ring);
 	v->counted = 0;
 	if (c->offer.n == 0 && c->entered <= c->gone)
@@ -639,13 +681,13 @@ order_set_open(struct thread *t, int open)
 
 /* Returns the next vertex of a ring with the preemptive order, or NULL. */
 static struct vertex *
-next_preemptive(struct ring *r)
+next_preemptive(struct ranking *k)
 {
 	struct vertex *v, *other;
 	struct timer *t;
 	struct claim *c;
 
-	while (r->nopen > 0 && (t = heap_first(&r->claims)) != NULL) {
+	while (k->nopen > 0 && (t = heap_first(&k->claims)) != NULL) {
 		c = OWNER(struct claim, line, t);
 		v = next_open_vertex(c);
 		if (v == NULL)
@@ -663,7 +705,7 @@ order_next_vertex(struct ring *r)
 	struct thread *t;
 
 	if (is_preemptive(r))
-		return next_preemptive(r);
+		return next_preemptive(RANKING(r));
 	if (first == NULL)
 		return NULL;
 	/* as in ZMailer, agents of a bound ring choose threads at random */
@@ -689,7 +731,6 @@ order_is_below_share(const struct message *m, long nfree)
 int
 order_block_vertex(struct vertex *v)
 {
-	struct ring *r = v->thread->ring;
 	struct claim *c = ensure_claim(v);
 
 	if (c == NULL)
@@ -700,7 +741,7 @@ order_block_vertex(struct vertex *v)
 		v->offered = 1;
 		update_open(v->thread, v->thread->can_take_agent, 1);
 	}
-	heap_set(&r->shares, &c->share, c->msg->nfed);
+	heap_set(&RANKING(c->ring)->shares, &c->share, c->msg->nfed);
 	update_line(c);
 	return 0;
 }
@@ -717,7 +758,7 @@ order_is_blocked(const struct vertex *v)
 struct vertex *
 order_unblock_claim(struct ring *r, long nfree)
 {
-	struct timer *t = heap_first(&r->shares);
+	struct timer *t = heap_first(&RANKING(r)->shares);
 	struct vertex *v;
 	struct claim *c;
 
@@ -728,7 +769,7 @@ order_unblock_claim(struct ring *r, long nfree)
 		return NULL;
 	v = c->offer.head;
 	if (is_preemptive(r)) {
-		heap_del(&r->shares, &c->share);
+		heap_del(&RANKING(c->ring)->shares, &c->share);
 		update_line(c);
 		return v;
 	}
@@ -747,7 +788,7 @@ order_count_agents(struct message *m, int n)
 	m->nfed += n;
 	for (c = m->claims; c != NULL; c = c->next)
 		if (c->share.pos != 0)
-			heap_set(&c->ring->shares, &c->share, m->nfed);
+			heap_set(&RANKING(c->ring)->shares, &c->share, m->nfed);
 }
 
 void

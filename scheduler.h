@@ -423,14 +423,6 @@ struct ring {
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads with a turn, by turn */
-	struct heap claims;	/* claims with offers, by key */
-	struct heap shares;	/* claims of messages at their share, by nfed */
-	unsigned nclaims;	/* claims, with and without offers */
-	unsigned nopen;		/* threads that can take an agent and have
-				 * vertices on offer */
-	struct claim *judged;	/* the claim that was compared last */
-	struct claim *rival;	/* the claim that may preempt judged, or NULL */
-	long	judged_at;	/* mono; when rival was last searched for */
 	struct agent *idle;	/* idle agents, newest first (ta.c's struct,
 				 * which begins with a ta) */
 	struct counts counts;

@@ -117,7 +117,7 @@ get_ring(struct chan *chan, const char *host)
 	while (r != NULL && (r->conf != conf || r->chan != chan))
 		r = r->next;
 	if (r == NULL) {
-		r = mem_get(sizeof(*r));
+		r = order_new_ring();
 		if (r == NULL)
 			return NULL;
 		r->conf = conf;
@@ -146,18 +146,13 @@ sweep_rings(void)
 	struct ring **p, *r;
 
 	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!ring_is_old(r) || r->nthreads > 0 || r->nclaims > 0 ||
-		    r->counts.nta > 0) {
+		if (!ring_is_old(r) || r->nthreads > 0 || r->counts.nta > 0) {
 			p = &r->next;
 			continue;
 		}
 		*p = r->next;
 		release_config(r->conf->config);
-		free(r->trouble);
-		free(r->ready.v);
-		free(r->claims.v);
-		free(r->shares.v);
-		free(r);
+		order_free_ring(r);
 	}
 }
 

@@ -601,7 +601,8 @@ replay(struct vector *v)
 		run_dest(v);
 	want = line_of(v, "order ");
 	good = bad == 0 && (want == NULL || strcmp(want, got) == 0) &&
-	    finishes_hold(v) && ring->nclaims == 0 && ring->nopen == 0;
+	    finishes_hold(v) && RANKING(ring)->nclaims == 0 &&
+	    RANKING(ring)->nopen == 0;
 	if (want != NULL && strcmp(want, got) != 0)
 		printf("# got  %s\n# want %s\n", got, want);
 	if (want == NULL && line_of(v, "finish ") == NULL)
@@ -824,7 +825,8 @@ nothing_lost(void)
 		printf("# %ld of %ld given after %ld steps\n", given, want,
 		    steps);
 	clear_all();
-	return given == want && (live() == NULL || live()->nclaims == 0);
+	return given == want &&
+	    (live() == NULL || RANKING(live())->nclaims == 0);
 }
 
 /* A message for these hosts, or for n hosts of its own. */
