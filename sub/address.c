@@ -38,7 +38,7 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at;		/* an @ was read, and no route */
+	int	at;		/* an @ outside a route was read */
 	int	colon;		/* before any <, a : followed an @ */
 	const char *why;	/* what is wrong, or NULL */
 };
@@ -57,58 +57,37 @@ is_special(int c)
 	return c != '\0' && strchr("()<>[]:;@\\,.\"", c) != NULL;
 }
 
-/* Returns the end of the comment at p, NULL if it is not closed. */
+/* Returns the first byte at or behind p that is no blank, or end. */
 static const char *
-comment_end(const char *p, const char *end)
+skip_blanks(const char *p, const char *end)
 {
-	int depth = 0;
-
-	for (; p < end; p++)
-		if (*p == '\\')
-			p++;
-		else if (*p == '(')
-			depth++;
-		else if (*p == ')' && --depth == 0)
-			return p + 1;
-	return NULL;
+	while (p < end && is_blank((unsigned char)*p))
+		p++;
+	return p;
 }
 
-/* Steps over blanks and comments: 0, or -1 with why. */
-static int
-skip_blanks(struct lex *x)
-{
-	while (x->p < x->end) {
-		if (is_blank((unsigned char)*x->p)) {
-			x->p++;
-		} else if (*x->p != '(') {
-			break;
-		} else {
-			x->s = x->p;
-			x->p = comment_end(x->p, x->end);
-			if (x->p == NULL) {
-				x->p = x->end;
-				x->why = "a comment has no closing )";
-				return -1;
-			}
-		}
-	}
-	return 0;
-}
-
-/* Reads a quoted string or a literal, up to its closing character. */
+/* Reads what begins at the token, up to the character that closes it; only
+ * comments are nested.  Returns kind, or T_BAD. */
 static enum token
 read_enclosed(struct lex *x, int close, enum token kind)
 {
+	int depth = 1;
+
 	for (x->p++; x->p < x->end; x->p++)
 		if (*x->p == '\\' && x->p + 1 < x->end) {
 			x->p++;
-		} else if (*x->p == close) {
+		} else if (*x->p == '(' && close == ')') {
+			depth++;
+		} else if (*x->p == close && --depth == 0) {
 			x->p++;
 			x->n = (size_t)(x->p - x->s);
 			return kind;
 		}
-	x->why = close == '"' ? "a quote is not closed" :
-	    "the closing ] is missing";
+	x->why = "the closing ] is missing";
+	if (close == '"')
+		x->why = "a quote is not closed";
+	if (close == ')')
+		x->why = "a comment has no closing )";
 	return T_BAD;
 }
 
@@ -117,26 +96,28 @@ next_token(struct lex *x)
 {
 	int c;
 
-	if (skip_blanks(x) < 0)
-		return T_BAD;
-	x->s = x->p;
-	x->n = 0;
-	if (x->p == x->end)
-		return T_END;
-	c = (unsigned char)*x->p;
-	if (c == '"')
-		return read_enclosed(x, '"', T_QUOTED);
-	if (c == '[')
-		return read_enclosed(x, ']', T_LITERAL);
-	x->n = 1;
-	x->p++;
-	if (is_special(c))
-		return T_SPECIAL;
-	for (; x->p < x->end; x->p++, x->n++) {
+	do {
+		x->s = x->p = skip_blanks(x->p, x->end);
+		x->n = 0;
+		if (x->p == x->end)
+			return T_END;
 		c = (unsigned char)*x->p;
-		if (is_special(c) || is_blank(c))
-			break;
+		if (c == '"')
+			return read_enclosed(x, '"', T_QUOTED);
+		if (c == '[')
+			return read_enclosed(x, ']', T_LITERAL);
+		if (c == '(' && read_enclosed(x, ')', T_END) == T_BAD)
+			return T_BAD;
+	} while (c == '(');
+	if (is_special(c)) {
+		x->n = 1;
+		x->p++;
+		return T_SPECIAL;
 	}
+	while (x->p < x->end && !is_special((unsigned char)*x->p) &&
+	    !is_blank((unsigned char)*x->p))
+		x->p++;
+	x->n = (size_t)(x->p - x->s);
 	return T_WORD;
 }
 
@@ -173,10 +154,8 @@ note_special(struct lex *x, struct element *e)
 static int
 is_in_route(const struct lex *x, const struct element *e)
 {
-	const char *p = x->p;
+	const char *p = skip_blanks(x->p, x->end);
 
-	while (p < x->end && is_blank((unsigned char)*p))
-		p++;
 	return *e->start == '@' && e->spec == e->start && p < x->end &&
 	    *p == '@';
 }
@@ -188,9 +167,7 @@ read_element(struct lex *x, struct element *e)
 	enum token kind;
 
 	memset(e, 0, sizeof(*e));
-	while (x->p < x->end && is_blank((unsigned char)*x->p))
-		x->p++;
-	e->start = e->spec = x->p;
+	e->start = e->spec = x->p = skip_blanks(x->p, x->end);
 	while ((kind = next_token(x)) != T_END && kind != T_BAD) {
 		if (kind == T_SPECIAL && e->angle != 1 && (*x->s == ';' ||
 		    (*x->s == ',' && !is_in_route(x, e))))
@@ -397,7 +374,7 @@ addr_next(struct addr_list *l)
 	l->addr[0] = '\0';
 	while (e.end > e.start && is_blank((unsigned char)e.end[-1]))
 		e.end--;
-	text_fmt(l->text, sizeof(l->text), "%.*s",
-	    (int)(e.end - e.start < 190 ? e.end - e.start : 190), e.start);
+	text_fmt(l->text, sizeof(l->text), "%.*s", (int)(e.end - e.start),
+	    e.start);
 	return 1;
 }
