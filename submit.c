@@ -74,7 +74,8 @@ help(void)
 	    "  -bv, -bt      show where mail for addresses would go\n"
 	    "  -bV           print the version");
 	puts("  -C table      the table of routes (MAILSHARE/routes)\n"
-	    "  -e m|e|p|q    wrong recipients: m, e: a DSN; p: lines; q: none\n"
+	    "  -e m|e|p|q    wrong recipients: m, e: a DSN; p: print them; "
+	    "q: print none\n"
 	    "  -f sender     the envelope's sender\n"
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
@@ -82,7 +83,7 @@ help(void)
 	    "  -P directory  the post office\n"
 	    "  -q[interval]  route the mail in router/, once or repeatedly");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
-	    "  -qT           only remove what is left behind\n"
+	    "  -qT           only tidy: remove or set aside unused files\n"
 	    "  -R full|hdrs  how much of the message DSNs return\n"
 	    "  -t            take recipients from the header, too\n"
 	    "  -v            print the name of the message\n"
@@ -197,7 +198,8 @@ parse_options(int argc, char **argv, int *next)
 	return 0;
 }
 
-/* Checks which mode of sendmail the options ask for: 0, or an exit code. */
+/* Checks that the other options and the number of recipients fit the mode: 0,
+ * or an exit code. */
 static int
 check_mode(int nrcpt)
 {
@@ -315,13 +317,13 @@ read_header(struct mail *m, struct input *in)
 	return 0;
 }
 
-/* Checks envelope and header: 0, or an exit code. */
+/* Reads the header, and adds the recipients of the arguments and of the header:
+ * 0, or an exit code if nothing is to be queued. */
 static int
-read_envelope(struct mail *m, struct input *in, char **rcpts)
+add_recipients(struct mail *m, struct input *in, char **rcpts)
 {
 	int i, code, for_dsn;
 
-	m->wants_dsn = 1;
 	m->quiet = opt.errors == 'q';
 	for (i = 0; rcpts[i] != NULL; i++)
 		mail_add_list(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
@@ -508,22 +510,6 @@ is_direct(const struct mail *m, int can_queue)
 
 /* ---- main ------------------------------------------------------------ */
 
-/* Reads the table: 0, or an exit code. */
-static int
-load_table(struct routes *routes)
-{
-	int code;
-
-	if (route_load(routes, opt.table) == 0)
-		return 0;
-	/* EACCES: this user could not read the table later either */
-	code = is_transient(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
-	if (errno != EINVAL)
-		say("%s%s", routes->mistake, errno == ENOENT ?
-		    "; make one, see submit(1)" : "");
-	return code;
-}
-
 /* Reads the table for a message: 0, or -1 if a run of submit -q has to route
  * the message.  can_queue: this user may write to the queue. */
 static int
@@ -537,9 +523,9 @@ load_for_message(struct routes *routes, int can_queue)
 	return -1;
 }
 
-/* Sets author and sender from the options: 0, or an exit code. */
+/* Sets what the options say of the sender and of DSNs: 0, or an exit code. */
 static int
-set_author(struct mail *m)
+set_sender(struct mail *m)
 {
 	if (opt.from != NULL)
 		m->author.full[0] = '\0';	/* -f may name somebody else */
@@ -576,9 +562,9 @@ submit(char **rcpts)
 	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
-		code = set_author(&m);
+		code = set_sender(&m);
 	if (code == 0)
-		code = read_envelope(&m, &in, rcpts);
+		code = add_recipients(&m, &in, rcpts);
 	if (code == 0 && can_queue && rights_become_owner(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) :
@@ -648,32 +634,20 @@ show_route(const struct routes *routes, const char *list)
 
 	if (mail_init(&m, routes, (long)getuid()) < 0)
 		return X_TEMPFAIL;
+	code = X_DATAERR;
 	if (mail_set_sender(&m, opt.from != NULL ? opt.from :
-	    m.author.login) < 0)
-		return X_DATAERR;
-	mail_add_list(&m, list, list + strlen(list));
-	code = m.full != 0 ? m.full : m.code;
+	    m.author.login) == 0) {
+		mail_add_list(&m, list, list + strlen(list));
+		code = m.full != 0 ? m.full : m.code;
+	}
 	for (d = m.rcpts; d != NULL; d = d->next) {
+		if (d->line == 0)
+			continue;	/* why it is wrong was printed */
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host, d->user);
 		printf("\troute line %lu\n", d->line);
 		clause_show(d->channel, d->host);
 	}
 	mail_free(&m);
-	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
-}
-
-static int
-show_routes(char **rcpts)
-{
-	struct routes routes;
-	int bad, code = load_table(&routes), loaded = code == 0;
-
-	for (; loaded && *rcpts != NULL; rcpts++) {
-		bad = show_route(&routes, *rcpts);
-		if (code == 0)
-			code = bad;
-	}
-	route_free(&routes);
 	return code;
 }
 
@@ -683,17 +657,31 @@ print_route(unsigned long line, const char *channel, const char *host)
 	printf("%s:%lu: %s/%s\n", opt.table, line, channel, host);
 }
 
-/* Checks the table and prints where it leads: 0, or an exit code. */
+/* Checks the table, and prints where mail for the addresses would go, or with
+ * -bn where the table leads: 0, or an exit code. */
 static int
-check_table(void)
+show_table(char **addresses)
 {
 	struct routes routes;
-	int code = load_table(&routes);
+	int one, code = 0;
 
-	if (code == 0) {
+	if (route_load(&routes, opt.table) < 0) {
+		/* EACCES: this user could not read the table later either */
+		code = is_transient(errno) && errno != EACCES ? X_TEMPFAIL :
+		    X_CONFIG;
+		if (errno != EINVAL)
+			say("%s%s", routes.mistake, errno == ENOENT ?
+			    "; make one, see submit(1)" : "");
+	} else if (opt.mode == 'n') {
 		route_list(&routes, print_route);
 		/* submit -q sends refused addresses there */
 		printf("%s: error/refused\n", opt.table);
+	} else {
+		for (; *addresses != NULL; addresses++) {
+			one = show_route(&routes, *addresses);
+			if (code == 0)
+				code = one;
+		}
 	}
 	route_free(&routes);
 	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
@@ -801,9 +789,9 @@ main(int argc, char **argv)
 	}
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);
-	if (opt.mode == 'n')
-		return check_table();
+	if (opt.mode == 'n' || opt.mode == 'v')
+		return show_table(argv + next);
 	if (opt.mode == 's' || opt.mode == 'S')
 		return serve_smtp();
-	return opt.mode == 'v' ? show_routes(argv + next) : submit(argv + next);
+	return submit(argv + next);
 }

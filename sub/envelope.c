@@ -6,9 +6,9 @@
  * host and user as an earlier one is left out; a hash finds the earlier one, so
  * a list of n recipients costs O(n).
  *
- * The reason for a wrong or refused address is printed at once.  If wants_dsn
- * is 1, the address also becomes a recipient on the channel error, whose agent
- * sends a DSN with the reason; the others get the message.
+ * The reason for a wrong or refused address is printed at once.  The address
+ * also becomes a recipient on the channel error, whose agent sends a DSN with
+ * the reason; the others get the message.
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
@@ -137,7 +137,8 @@ is_known(struct mail *m, unsigned hash, const char *channel,
 	return 0;
 }
 
-/* Says why the recipient cannot be added; why has a place for the address. */
+/* Says why the recipient addr cannot be added, and sets full to the exit code;
+ * why is a format with one %s, for addr. */
 static void
 set_full(struct mail *m, int code, const char *why, const char *addr)
 {
@@ -217,20 +218,11 @@ say_wrong(struct mail *m, const char *text, const char *why, int code)
 		m->code = code;
 }
 
-/* Adds a failed recipient, for a DSN with the reason. */
-static void
-add_failed(struct mail *m, const char *kind, const char *user,
-    const char *addr, const char *why)
-{
-	if (m->wants_dsn)
-		add_recipient(m, "error", kind, user, addr, 0, why);
-}
-
 static void
 add_refused(struct mail *m, const char *addr, const char *why, int code)
 {
 	say_wrong(m, addr, why, code);
-	add_failed(m, "refused", addr, addr, why);
+	add_recipient(m, "error", "refused", addr, addr, 0, why);
 }
 
 static void	route_address(struct mail *, const char *addr,
@@ -280,7 +272,7 @@ route_address(struct mail *m, const char *addr, const char *given,
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		say_wrong(m, both, t.why, t.code);
-		add_failed(m, "refused", folded, given, t.why);
+		add_recipient(m, "error", "refused", folded, given, 0, t.why);
 	} else if (t.alias != NULL) {
 		follow_alias(m, t.alias, given, way);
 	} else {
@@ -324,7 +316,7 @@ add_wrong_address(struct mail *m, const char *text, const char *why)
 	for (p = word; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
 			*p = '_';
-	add_failed(m, "syntax", word, text, why);
+	add_recipient(m, "error", "syntax", word, text, 0, why);
 }
 
 void
@@ -340,35 +332,24 @@ mail_add_list(struct mail *m, const char *p, const char *end)
 			add_wrong_address(m, l.text, l.why);
 }
 
-/* If only some of an alias can be routed, the list is read again, for DSNs on
- * the others. */
 int
 mail_add_path(struct mail *m, const char *path, int keep)
 {
-	const char *end = path + strlen(path);
 	struct recipient **added = m->rcpts_end;	/* the new ones */
-	unsigned nwrong = m->nwrong;
+	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
 	int code;
 
 	m->code = m->full = 0;
-	m->wants_dsn = keep;
-	mail_add_list(m, path, end);
-	code = keep ? 0 : m->code;
-	if (code != 0 && *added != NULL) {
-		code = 0;
-		m->turn = ++turns;
-		m->wants_dsn = 1;
-		mail_add_list(m, path, end);
-	}
-	if (m->full != 0) {
-		code = m->full;
-		while (*added != NULL)
-			remove_recipient(m, added);
-	}
-	if (code != 0) {
-		m->turn = ++turns;
-		m->nwrong = nwrong;
-	}
+	mail_add_list(m, path, path + strlen(path));
+	code = m->full;
+	if (code == 0 && !keep && m->nrouted == nrouted)
+		code = m->code;
+	if (code == 0)
+		return 0;
+	while (*added != NULL)
+		remove_recipient(m, added);
+	m->turn = ++turns;
+	m->nwrong = nwrong;
 	return code;
 }
 

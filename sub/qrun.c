@@ -538,7 +538,6 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
 		q->unreachable = q->ours || ((strcmp(dir, "router") == 0 ||
 		    strcmp(dir, DEFERRED) == 0) && getuid() == 0 &&
 		    rights_is_way_in(q->po, q->st.st_gid));
-	q->m.wants_dsn = 1;
 	q->m.tame = rights_is_ours(uid);
 	q->m.head.slack = SLACK;
 	if (!q->ours && routes->most != 0 &&

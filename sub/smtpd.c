@@ -311,7 +311,7 @@ start_mail(struct mail *m)
 		text_fmt(m->author.from, sizeof(m->author.from), "%s ([%s])",
 		    s.helo[0] != '\0' ? s.helo : "unknown", s.peer);
 	m->blind = s.how->blind;
-	m->wants_dsn = m->tame = 1;
+	m->tame = 1;
 	return 0;
 }
 

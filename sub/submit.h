@@ -279,7 +279,8 @@ struct recipient {
 	const char *addr;	/* the address as given */
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
-	unsigned long line;	/* line of the table that decided, or 0 */
+	unsigned long line;	/* line of the table that decided; 0: the
+				 * address was wrong, or is not routed yet */
 	int	is_further;	/* the alias addr has a recipient before this
 				 * one */
 };
@@ -287,9 +288,6 @@ struct recipient {
 struct mail {
 	const struct routes *routes;
 	int	blind;		/* no table: submit -q routes the message */
-	int	wants_dsn;	/* a wrong address becomes a recipient on the
-				 * channel error, so that the sender gets a
-				 * DSN */
 	int	quiet;		/* wrong addresses are not printed */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
@@ -321,12 +319,13 @@ struct mail {
 /* Begins a message of this user: 0, or -1 as head_author. */
 int	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
-/* Adds the recipients of a list. */
+/* Adds the recipients of a list.  A wrong or refused address becomes one on the
+ * channel error, so that the sender gets a DSN. */
 void	mail_add_list(struct mail *, const char *p, const char *end);
-/* Adds the recipients of one path, "<anna@x.org>": 0; or an exit code with
- * nothing added: X_UNAVAILABLE if there would be too many, X_OSERR without
- * memory, another code if nobody would get the message.  With keep, a wrong
- * address becomes a recipient on the channel error, and is no failure. */
+/* Adds the recipients of one path, "<anna@x.org>", as mail_add_list: 0; or an
+ * exit code with nothing added: X_UNAVAILABLE if there would be too many,
+ * X_OSERR without memory, another code if nobody would get the message.  With
+ * keep, it is added even if nobody but the sender, by a DSN, hears of it. */
 int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */

@@ -153,7 +153,6 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_must(f != NULL, "the text is there");
 	mail_init(&m, &routes, 0);
 	in_start(&in, f, how & 1 ? DOTS_END : DOTS_TEXT);
-	m.wants_dsn = (how & 2) != 0;
 	m.tame = (how & 4) != 0;
 	m.orcpt = 1;
 	if (how & 8)
@@ -162,7 +161,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		mail_add_list(&m, to, to + strlen(to));
 		if (head_read(&m.head, &in) == NULL) {
 			mail_add_header_rcpts(&m);
-			if ((m.nwrong == 0 || m.wants_dsn) && m.nrcpt > 0 &&
+			if (m.nrcpt > 0 &&
 			    (m.nrouted > 0 || m.sender[0] != '\0'))
 				queue_it(&m, &in);
 		}
