@@ -525,10 +525,9 @@ static void
 set_logfile(void)
 {
 	static char path[MQ_PATH_MAX];
-	const char *dir = getenv("LOGDIR");
 
-	text_fmt(path, sizeof(path), "%s/scheduler", dir != NULL &&
-	    *dir != '\0' ? dir : LOGDIR);
+	text_fmt(path, sizeof(path), "%s/scheduler",
+	    env_get("LOGDIR", LOGDIR));
 	if (want.logfile == NULL)
 		want.logfile = path;
 }
@@ -700,8 +699,8 @@ main(int argc, char **argv)
 		want.every = WATCH_EVERY;
 	if (want.dests && want.listing != LIST && want.listing != JSON)
 		return usage("-D goes with -j, not with another listing");
-	want.postoffice = getenv("POSTOFFICE");
-	want.own_only = want.postoffice != NULL && *want.postoffice != '\0';
+	want.postoffice = env_get("POSTOFFICE", NULL);
+	want.own_only = want.postoffice != NULL;
 	if (!want.own_only)
 		want.postoffice = POSTOFFICE;
 	ask.postoffice = want.postoffice;

@@ -727,20 +727,17 @@ static int
 set_locations(void)
 {
 	static char *nothing[1];
-	const char *s;
 
 	if (opt.po == NULL && opt.table[0] == '\0' && !opt.run &&
 	    rights_has_way_in(POSTOFFICE))
 		environ = nothing;
 	else if (rights_drop() < 0)
 		return -1;
-	s = getenv("POSTOFFICE");
 	if (opt.po == NULL)
-		opt.po = s != NULL && *s != '\0' ? s : POSTOFFICE;
-	s = getenv("MAILSHARE");
+		opt.po = env_get("POSTOFFICE", POSTOFFICE);
 	if (opt.table[0] == '\0')
 		text_fmt(opt.table, sizeof(opt.table), "%s/routes",
-		    s != NULL && *s != '\0' ? s : MAILSHARE);
+		    env_get("MAILSHARE", MAILSHARE));
 	return 0;
 }
 

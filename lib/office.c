@@ -264,10 +264,8 @@ read_mailname(const char *dir)
 	char path[PATH_MAX_], *s;
 	FILE *f;
 
-	if (dir == NULL)
-		dir = getenv("MAILSHARE");
 	text_fmt(path, sizeof(path), "%s/mailname",
-	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
+	    dir != NULL ? dir : env_get("MAILSHARE", MAILSHARE));
 	f = fopen(path, "r");
 	if (f == NULL)
 		return NULL;

@@ -101,15 +101,13 @@ scan_count(const char *po, const char *dir, int (*fits)(const char *))
 static int
 read_routerdirs(char value[OFFICE_LINE])
 {
-	const char *given = getenv("ROUTERDIRS"), *file = getenv("ZCONFIG"), *s;
+	const char *file = env_get("ZCONFIG", NULL), *s;
 	char line[OFFICE_LINE];
 	unsigned at = 0;
 	FILE *f;
 
-	*value = '\0';
-	if (given != NULL && *given != '\0')
-		text_fmt(value, OFFICE_LINE, "%s", given);
-	if (*value != '\0' || file == NULL || *file == '\0')
+	text_fmt(value, OFFICE_LINE, "%s", env_get("ROUTERDIRS", ""));
+	if (*value != '\0' || file == NULL)
 		return 0;
 	f = fopen(file, "r");
 	if (f == NULL)

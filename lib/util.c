@@ -545,7 +545,15 @@ clock_read(void)
 	started = 1;
 }
 
-/* ---- memory, chance, descriptors ------------------------------------- */
+/* ---- environment, memory, chance, descriptors ------------------------ */
+
+const char *
+env_get(const char *name, const char *usual)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && *value != '\0' ? value : usual;
+}
 
 /* Logs a lack of memory and sets errno.  There is one line in a second, as
  * thousands of files may meet the lack. */

@@ -179,7 +179,11 @@ extern struct clocks now;
 /* Reads both clocks; logs a step of the wall clock. */
 void	clock_read(void);
 
-/* ---- memory, chance, descriptors ------------------------------------- */
+/* ---- environment, memory, chance, descriptors ------------------------ */
+
+/* Returns the value of a variable of the environment; usual if the variable is
+ * missing or empty. */
+const char *env_get(const char *name, const char *usual);
 
 void	*mem_get(size_t);	/* zeroed memory; NULL with a log line */
 char	*mem_dup(const char *);	/* a copy; NULL with a log line */

@@ -175,13 +175,12 @@ send_login(struct talk *t, const char *challenge, const char *login)
 static int
 send_file_logins(struct talk *t, const char *challenge)
 {
-	const char *dir = getenv("MAILSHARE");
 	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX], login[MQ_WORD_MAX];
 	int rc = -1;
 	FILE *f;
 
 	text_fmt(path, sizeof(path), "%s/scheduler.auth",
-	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
+	    env_get("MAILSHARE", MAILSHARE));
 	f = fopen(path, "r");
 	t->line[0] = '-';
 	while (rc < 0 && t->line[0] == '-' && f != NULL &&

@@ -245,7 +245,7 @@ main(int argc, char **argv)
 	const char *name = NULL;
 	int c, named = 0;
 
-	command.channel = lib_channel("error");
+	command.channel = env_get("CHANNEL", "error");
 	dsn.forms = lib_share("forms");
 	dsn.most = 65536L;
 	dsn.describe = describe_item;

@@ -427,7 +427,7 @@ main(int argc, char **argv)
 		"[-NV] [-c channel] [-d directory]", "c:d:NV", NULL, NULL, 0 };
 	int c;
 
-	command.channel = lib_channel("hold");
+	command.channel = env_get("CHANNEL", "hold");
 	scripts = lib_share("hold");
 	while ((c = lib_option(argc, argv, &command)) == 'd')
 		scripts = optarg;

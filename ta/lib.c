@@ -487,21 +487,12 @@ lib_when_idle(long seconds, void (*idle)(void))
 }
 
 const char *
-lib_channel(const char *usual)
-{
-	const char *channel = getenv("CHANNEL");
-
-	return channel != NULL && *channel != '\0' ? channel : usual;
-}
-
-const char *
 lib_share(const char *name)
 {
 	static char path[PATH_MAX_];
-	const char *dir = getenv("MAILSHARE");
 
-	text_fmt(path, sizeof(path), "%s/%s", dir != NULL && *dir != '\0' ?
-	    dir : MAILSHARE, name);
+	text_fmt(path, sizeof(path), "%s/%s",
+	    env_get("MAILSHARE", MAILSHARE), name);
 	return path;
 }
 

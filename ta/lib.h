@@ -84,10 +84,6 @@ int	lib_serve(lib_message_work *);
  * +60". */
 void	lib_report_job(const char *name, const char *verdict, const char *text);
 
-/* Returns the channel of an agent without the option for it: $CHANNEL, which
- * the scheduler sets, else the usual one. */
-const char *lib_channel(const char *usual);
-
 /* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 

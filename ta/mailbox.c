@@ -769,7 +769,7 @@ main(int argc, char **argv)
 {
 	int c, bad = 0;
 
-	command.channel = lib_channel("local");
+	command.channel = env_get("CHANNEL", "local");
 	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;

@@ -56,9 +56,7 @@ struct process {
 const char *
 run_tmp(void)
 {
-	const char *dir = getenv("TMPDIR");
-
-	return dir != NULL && *dir != '\0' ? dir : "/tmp";
+	return env_get("TMPDIR", "/tmp");
 }
 
 /* Makes the copy of the message: 0, or -1 with errno. */

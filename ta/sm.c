@@ -485,7 +485,7 @@ main(int argc, char **argv)
 {
 	int c, bad = 0;
 
-	command.channel = lib_channel(NULL);
+	command.channel = env_get("CHANNEL", NULL);
 	opt.table = lib_share("sm.cf");
 	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {

@@ -816,7 +816,7 @@ main(int argc, char **argv)
 	const char *user = geteuid() == 0 ? "nobody" : NULL;
 	int c;
 
-	command.channel = lib_channel("smtp");
+	command.channel = env_get("CHANNEL", "smtp");
 	conn.fd = -1;
 	opt.lookup = 300;
 	opt.net.port = NET_PORT;
