@@ -112,7 +112,13 @@ sm 52-1
 is 'between the two moves of a message its job is deferred' \
     "$(grep -c "^52/[0-9]*$tab.*$tab.*deferred cannot open the message file" \
     "$tmp/said") $(tags 52-1 | tr ' ' _)" '1 _'
-rm "$po/queue/A/52-1"
+rm -r "$po/queue/A"
+ln -s A "$po/queue/A"
+sm 52-1
+is 'so is that of a message that may be in a directory with an error' \
+    "$(grep -c "^52/[0-9]*$tab.*$tab.*deferred cannot open the message file" \
+    "$tmp/said") $(tags 52-1 | tr ' ' _)" '2 _'
+rm "$po/queue/A"
 sm 52-1
 is 'a message that is nowhere fails' \
     "$(grep -c "^52/[0-9]*$tab.*${tab}error2 the message file is missing" \

@@ -30,6 +30,7 @@
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
+#include "../lib/path.h"
 #include <signal.h>
 
 #define TEXT_SIZE	1000	/* bytes of a verdict's text, cut when longer */
@@ -272,17 +273,14 @@ lib_reopen_read_only(const struct lib_job *job)
 static int
 is_message_missing(const char *name)
 {
-	char path[300];
 	const char *base = name_base(name);
 	struct stat st;
 	int level;
 
-	for (level = 0; level < OFFICE_LEVELS; level++) {
-		text_fmt(path, sizeof(path), "../queue/%s%s",
-		    office_dir(office_hash(base, level)), base);
-		if (lstat(path, &st) == 0)
+	for (level = 0; level < OFFICE_LEVELS; level++)
+		if (path_exists(path_in("../queue", "%s%s",
+		    office_dir(office_hash(base, level)), base)))
 			return 0;
-	}
 	return lstat(name, &st) == 0;
 }
 
