@@ -29,7 +29,6 @@ form_open(const char *dir, const char *name)
 	fd = open(path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	fd_cloexec(fd);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    (f = fdopen(fd, "r")) != NULL)
 		return f;

@@ -203,27 +203,23 @@ rename_into(struct post *p, const char *dir)
  * directory cannot sync it; then the file is synced again, under its new name.
  */
 static int
-sync_router(const struct post *p)
+sync_dir_of(const struct post *p, const char *dir)
 {
-	char dir[700];
-	enum dir_result how;
+	enum dir_result how = dir_sync(path_in(p->po, "%s", dir));
 
-	text_fmt(dir, sizeof(dir), "%s", p->path);
-	*strrchr(dir, '/') = '\0';
-	how = dir_sync(dir);
 	return how == DIR_CANNOT ? fd_sync(fileno(p->f)) : (int)how;
 }
 
 int
 post_send(struct post *p)
 {
-	int renamed;
+	int in_bulk;
 
 	if (post_sync(p) < 0)
 		return -1;
-	renamed = (p->bulk && rename_into(p, OFFICE_BULK) == 0) ||
-	    rename_into(p, "router") == 0;
-	if (!renamed || sync_router(p) < 0) {
+	in_bulk = p->bulk && rename_into(p, OFFICE_BULK) == 0;
+	if ((!in_bulk && rename_into(p, "router") < 0) ||
+	    sync_dir_of(p, in_bulk ? OFFICE_BULK : "router") < 0) {
 		post_remove(p);
 		return -1;
 	}

@@ -29,12 +29,6 @@ static struct dead {
 } dead[DEAD_MOST];
 static int ndead;
 
-static void
-print_address(const struct net_addr *a, char s[ADDRESS])
-{
-	text_fmt(s, ADDRESS, "%s:%d", a->text, a->port);
-}
-
 static struct dead *
 find_dead(const char *address)
 {
@@ -115,7 +109,7 @@ dead_is_listed(const struct net_addr *a)
 	char address[ADDRESS];
 	const struct dead *d;
 
-	print_address(a, address);
+	text_fmt(address, sizeof(address), "%s:%d", a->text, a->port);
 	d = find_dead(address);
 	return d != NULL && is_recent(d->when, DEAD_TIME);
 }
@@ -142,11 +136,9 @@ update_list(const char *address, int answered)
 int
 dead_record(const struct net_addr *a, int answered, char line[NET_NAME + 20])
 {
-	char address[ADDRESS];
-
-	print_address(a, address);
-	text_fmt(line, NET_NAME + 20, "%c %s", answered ? '+' : '-', address);
-	return update_list(address, answered);
+	text_fmt(line, NET_NAME + 20, "%c %s:%d", answered ? '+' : '-',
+	    a->text, a->port);
+	return update_list(line + 2, answered);
 }
 
 static void

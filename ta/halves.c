@@ -368,46 +368,29 @@ copy_text(const char *s)
 	return p;
 }
 
-/* Reads an address and returns the sender with this offset.  The recipients of
- * a sender come one after another, each with the address. */
-static const struct lib_sender *
-get_sender(struct lib_job *job, unsigned long off)
-{
-	static char address[FIELD_SIZE];
-	struct lib_sender *p = job->senders;
-
-	get_text(address, sizeof(address));
-	if (p != NULL && p->off == off)
-		return p;
-	p = mem_get(sizeof(*p) + strlen(address) + 1);
-	if (p == NULL)
-		_exit(X_OSERR);
-	p->off = off;
-	p->address = p->dsn_to = strcpy((char *)(p + 1), address);
-	p->next = job->senders;
-	job->senders = p;
-	return p;
-}
-
+/* Reads a recipient and his sender.  The recipients of a sender come one after
+ * another, each with the sender's address. */
 static struct lib_rcpt *
 get_rcpt(struct lib_job *job, unsigned long i)
 {
-	static char host[FIELD_SIZE], user[FIELD_SIZE], dsn[FIELD_SIZE];
-	const struct lib_sender *from = get_sender(job, get_num());
-	unsigned long hdr = get_num();
+	static char address[FIELD_SIZE], host[FIELD_SIZE], user[FIELD_SIZE],
+	    dsn[FIELD_SIZE];
+	unsigned long sender_at = get_num(), hdr;
 	struct lib_rcpt *r;
 
+	get_text(address, sizeof(address));
+	hdr = get_num();
 	get_text(host, sizeof(host));
 	get_text(user, sizeof(user));
 	r = mem_get(sizeof(*r) + strlen(host) + strlen(user) + 2);
-	if (r == NULL)
+	if (r == NULL || (r->from = job_get_sender(job, sender_at, address,
+	    address)) == NULL)
 		_exit(X_OSERR);
+	r->host = strcpy((char *)(r + 1), host);
+	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
 	r->off = i;	/* in the talker: the recipient's index in the job */
 	r->hdr = (long)hdr - 1;
 	r->unreported = 1;
-	r->from = from;
-	r->host = strcpy((char *)(r + 1), host);
-	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
 	r->dsn = copy_text(get_text(dsn, sizeof(dsn)));
 	return r;
 }

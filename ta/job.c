@@ -21,9 +21,9 @@
  * can be trusted.  This module moves no byte of the control file, and does not
  * decide about recipients.
  *
- * The notes of lib.h, lib_is_same and lib_message are here, too, since this
- * module needs them or their parts, and is below lib.c.  A filter changes a
- * message while it is passed on, for an mbox or a program of sm.
+ * The notes of lib.h and lib_message are here, too, since this module needs
+ * them or their parts, and is below lib.c.  A filter changes a message while it
+ * is passed on, for an mbox or a program of sm.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
@@ -131,18 +131,27 @@ is_locked(const struct lib_job *job, const struct lib_rcpt *r,
 	    (read_tag(job, r, found, 7) == 0 && memcmp(found, mine, 7) == 0));
 }
 
-/* ---- words ----------------------------------------------------------- */
-
-int
-lib_is_same(const char *a, const char *b)
-{
-	while (*a != '\0' && tolower((unsigned char)*a) ==
-	    tolower((unsigned char)*b))
-		a++, b++;
-	return *a == '\0' && *b == '\0';
-}
-
 /* ---- reading the control file ---------------------------------------- */
+
+const struct lib_sender *
+job_get_sender(struct lib_job *job, unsigned long off, const char *address,
+    const char *dsn_to)
+{
+	struct lib_sender *s = job->senders;
+	size_t n = strlen(address) + 1;
+
+	if (s != NULL && s->off == off)
+		return s;
+	s = mem_get(sizeof(*s) + n + strlen(dsn_to) + 1);
+	if (s == NULL)
+		return NULL;
+	s->off = off;
+	s->address = strcpy((char *)(s + 1), address);
+	s->dsn_to = strcpy((char *)(s + 1) + n, dsn_to);
+	s->next = job->senders;
+	job->senders = s;
+	return s;
+}
 
 /* scan: the walk through one control file. */
 struct scan {
@@ -173,40 +182,15 @@ scan_sender(struct scan *sc)
 	sc->sender_at = sc->c.l.off;
 }
 
-/* Returns the current sender, which is made for its first recipient of the job;
- * NULL if there is no memory. */
-static struct lib_sender *
-get_sender(struct scan *sc)
-{
-	struct lib_sender *s = sc->job->senders;
-	size_t n = strlen(sc->from) + 1;
-
-	if (s != NULL && s->off == sc->sender_at)
-		return s;
-	s = mem_get(sizeof(*s) + n + strlen(sc->dsn_to) + 1);
-	if (s == NULL)
-		return NULL;
-	s->off = sc->sender_at;
-	s->address = strcpy((char *)(s + 1), sc->from);
-	s->dsn_to = strcpy((char *)(s + 1) + n, sc->dsn_to);
-	s->next = sc->job->senders;
-	sc->job->senders = s;
-	return s;
-}
-
 /* Returns the privilege, a uid, at the end of a recipient line, or -1. */
 static long
 read_priv(const char *p)
 {
 	int minus = *p == '-';	/* nobody is -2 on some systems */
-	char *end;
 	unsigned long n;
 
-	p += minus;
-	if (!isdigit((unsigned char)*p))
-		return -1;
-	n = strtoul(p, &end, 10);	/* ULONG_MAX for a larger number */
-	if ((*end != '\0' && *end != ' ') || n > LONG_MAX)
+	if (num_upto(p + minus, LONG_MAX, &n, &p) < 0 ||
+	    (*p != '\0' && *p != ' '))
 		return -1;
 	return minus ? -(long)n : (long)n;
 }
@@ -234,7 +218,8 @@ scan_rcpt(struct scan *sc)
 	    !is_listed(sc->offsets, c->l.off))
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
-	if (r == NULL || (r->from = get_sender(sc)) == NULL) {
+	if (r == NULL || (r->from = job_get_sender(sc->job, sc->sender_at,
+	    sc->from, sc->dsn_to)) == NULL) {
 		free(r);	/* another job can have this recipient */
 		return;
 	}

@@ -15,6 +15,10 @@ void	job_scan(struct lib_job *, const char *channel, const char *host,
  * number of the others. */
 int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
+/* Returns the sender whose line is at off: the last one of the job if that is
+ * his, else a new one.  NULL without memory. */
+const struct lib_sender *job_get_sender(struct lib_job *, unsigned long off,
+	    const char *address, const char *dsn_to);
 /* Frees recipients, senders, envid and ret; ctl stays open. */
 void	job_free(struct lib_job *);
 

@@ -160,7 +160,8 @@ struct lib_far {
 
 extern const struct lib_far *lib_far;	/* NULL: this process has files */
 
-int	lib_is_same(const char *, const char *);	/* case is ignored */
+/* 1 if both words are the same; case does not matter. */
+#define lib_is_same(a, b) ctl_is_word(a, strlen(a), b)
 /* Returns the length of a status at s, such as 4.2.2 (RFC 3463), or 0. */
 size_t	lib_status_len(const char *s);
 /* Sends a line for the scheduler's log. */

@@ -175,7 +175,6 @@ table_find(struct mailer *m, const char *file, const char *name, char *why,
 	fd = open(file, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return set_error(&at, "%s", strerror(errno));
-	fd_cloexec(fd);
 	bad = find_mailer(m, &at, fd, name);
 	close(fd);
 	return bad;
