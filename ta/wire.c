@@ -24,6 +24,8 @@
 #include "wire.h"
 
 #define CUT	998	/* bytes of a line, without its end */
+#define ROOM	16	/* more bytes than a byte of the message, and a CR
+			 * before it, can become */
 
 void
 wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
@@ -35,23 +37,20 @@ wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
 	w->in_header = 1;
 }
 
-/* Sends the bytes in buf if buf may have no room for the next byte of the
- * message, or if the message is over: 0, or -1 to stop. */
+/* Sends the bytes in buf: 0, or -1 to stop. */
 static int
-flush_buf(struct wire *w, int over)
+flush_buf(struct wire *w)
 {
-	size_t n = w->held;
+	size_t n = w->nbuf;
 
-	if (!over && n + 16 <= sizeof(w->buf))
-		return 0;
-	w->held = 0;
+	w->nbuf = 0;
 	return n == 0 || w->put == NULL ? 0 : w->put(w->arg, w->buf, n);
 }
 
 static void
 put_byte(struct wire *w, int c)
 {
-	w->buf[w->held++] = (char)c;
+	w->buf[w->nbuf++] = (char)c;
 	w->size++;
 }
 
@@ -93,7 +92,7 @@ wire_put(void *arg, const char *s, size_t n)
 	int c;
 
 	for (; n > 0; n--) {
-		if (flush_buf(w, 0) != 0)
+		if (w->nbuf + ROOM > sizeof(w->buf) && flush_buf(w) != 0)
 			return -1;
 		c = (unsigned char)*s++;
 		if (c == '\0')
@@ -116,5 +115,5 @@ wire_end(struct wire *w)
 	 * which wire_put has left room in buf */
 	if (w->col > 0)
 		end_line(w);
-	return flush_buf(w, 1);
+	return flush_buf(w);
 }

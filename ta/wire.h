@@ -11,12 +11,12 @@ struct wire {
 	int	(*put)(void *, const char *, size_t);
 	void	*arg;		/* first argument of put */
 	unsigned long size;	/* bytes so far, without added dots */
-	int	eight;		/* a byte had its top bit set */
-	int	in_header;	/* before the first empty line */
-	int	cr;		/* the last byte was a CR, which is not sent
-				 * before the next byte is known */
+	int	eight;		/* 1 after a byte with its top bit set */
+	int	in_header;	/* 1 until the first empty line */
+	int	cr;		/* 1 after a CR, which is not sent before the
+				 * next byte is known */
 	unsigned col;		/* bytes of this line so far */
-	size_t	held;		/* bytes in buf */
+	size_t	nbuf;		/* bytes in buf */
 	char	buf[4096];
 };
 
