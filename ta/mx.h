@@ -28,9 +28,10 @@ struct mx_list {
 
 /* Asks name servers for records of this kind, such as 15, MX, of a name.
  * Returns MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address
- * of the name instead, whatever the kind. */
+ * of the name instead, whatever the kind; with NO_TCP, always MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);
-/* Sets the list to the hosts that take mail for the domain. */
+/* Sets the list to the hosts that take mail for the domain.  The list is empty
+ * unless MX_FOUND is returned. */
 enum mx_answer mx_find_hosts(struct mx_list *, const char *domain);
 
 #endif

@@ -39,7 +39,6 @@
 #include "mx.h"
 #include "lib.h"
 #include "../lib/office.h"
-#include <ctype.h>
 #ifndef NO_TCP
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -196,13 +195,13 @@ struct search {
 	const struct net_opt *opt;
 	int	port;
 	int	given;		/* the administrator has named the host */
-	int	is_here;	/* the host or MX reached last is this machine,
-				 * by its name or by an address, which need not
-				 * be allowed */
+	int	is_here;	/* 1: the host, or an MX, is this machine by
+				 * its name or by one of its addresses, even by
+				 * one that is not allowed */
 };
 
-/* Adds an address of the name if it is allowed and there is room.  Returns 1,
- * or 0 for a kind of address that we cannot use. */
+/* Adds an address of the name if it is allowed and there is room.  Returns the
+ * number of addresses that add_addrs counts: 1, or 0 for an unknown kind. */
 static int
 add_addr(struct search *s, const struct sockaddr *sa, size_t len,
     const char *name)
@@ -359,7 +358,7 @@ is_same_address(const struct net_addr *a, const struct net_addr *b)
 	return a->sa.in.sin_addr.s_addr == b->sa.in.sin_addr.s_addr;
 }
 
-/* Sets the address of our end of a socket: 0 or -1. */
+/* Sets the address of our end of a socket: 0, or -1 with errno. */
 static int
 set_own_end(struct net_addr *a, int fd)
 {
@@ -518,7 +517,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 	static struct mx_list list;
 	struct search s;
 	char name[NET_NAME];
-	int literal, has_mx;
+	int literal, ask_mx;
 
 	s.addrs = addrs;
 	s.opt = opt;
@@ -529,7 +528,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 	if (split_host(host, name, &s.port, &literal) < 0)
 		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "\"%s\" is no name of a host", host);
-	has_mx = !given && s.port == 0 && !opt->no_mx &&
+	ask_mx = !given && s.port == 0 && !opt->no_mx &&
 	    strchr(name, '.') != NULL;
 	if (s.port == 0)
 		s.port = opt->port;
@@ -544,7 +543,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 		    "%s is no address", host);
 	if (net_looking_up != NULL)
 		net_looking_up(name);
-	switch (has_mx ? mx_find_hosts(&list, name) : MX_NONE) {
+	switch (ask_mx ? mx_find_hosts(&list, name) : MX_NONE) {
 	case MX_FOUND:
 		return find_by_mx(&s, name, &list);
 	case MX_NULL:

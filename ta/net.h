@@ -26,7 +26,8 @@ struct net_addr {
 	size_t	len;		/* bytes of sa in use */
 #endif
 	char	name[NET_NAME];	/* the host with this address */
-	char	text[64];	/* [192.0.2.1], [IPv6:2001:db8::1] */
+	char	text[64];	/* the address, such as [192.0.2.1] or
+				 * [IPv6:2001:db8::1] */
 	int	port;
 };
 
@@ -43,7 +44,7 @@ struct net_opt {
 
 /* The addresses of a host. */
 struct net_addrs {
-	int	n;
+	int	n;		/* addresses in addr */
 	struct net_addr addr[NET_ADDRS];	/* in the order to try them */
 	/* With n 0, the verdict on the host's mail. */
 	int	code;		/* X_NOHOST, X_DEFERALL */
@@ -54,7 +55,7 @@ struct net_addrs {
 /*
  * Finds the addresses of host, which is a name or an [address], and may end in
  * :port.  Returns 0, or -1 with the verdict.  given: the administrator has
- * named the host, whose MX is then not asked for.
+ * named the host; no MX is asked for, and the host may be this machine.
  */
 int	net_find_addresses(struct net_addrs *, const struct net_opt *,
 	    const char *host, int given);
@@ -70,7 +71,7 @@ int	net_connect(const struct net_addr *, const struct net_opt *,
 /* Returns 1 for an address of this machine. */
 int	net_is_local(const struct net_addr *);
 
-/* Sets text to the address of our end of a connection: 0 or -1. */
+/* Sets text to the address of our end of a connection: 0, or -1 with errno. */
 int	net_local_text(int fd, char *text, size_t);
 
 /* Waits until fd can be read, or with writing until it can be written: 1; 0 at
