@@ -758,7 +758,7 @@ check_options(void)
 	why = via_error(opt.net.via);
 	if (why != NULL)
 		usage_error("the command of -X", why);
-	why = via_unsafe_word(opt.net.via);
+	why = via_unverifying_word(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
 		    "itself verifies no certificate\n", why);

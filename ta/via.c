@@ -80,7 +80,7 @@ via_error(const char *command)
 }
 
 const char *
-via_unsafe_word(const char *command)
+via_unverifying_word(const char *command)
 {
 	/* a command with name verifies only if it has the option unless, too;
 	 * NULL: never.  s_client needs both of its options. */
@@ -169,7 +169,9 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	const char *name = a->name;
 	char host[NET_NAME];
 	struct command c;
-	int p[6];
+	pid_t pid;
+	int p[6];	/* pipes to its input, from its output, and from its
+			 * standard error; each has first the end to read */
 
 	/* programs take an address without brackets */
 	if (strncmp(name, "[IPv6:", 6) == 0)
@@ -181,24 +183,22 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 		errno = EINVAL;
 		return -1;
 	}
-	v->pid = 0;
 	if (pipes_make(p, 3) < 0)
 		return -1;
 	/* the program's standard error does not block, either */
-	v->pid = fd_nonblock(p[1]) < 0 || fd_nonblock(p[2]) < 0 ||
-	    fd_nonblock(p[4]) < 0 || fd_nonblock(p[5]) < 0 ? -1 : fork();
-	if (v->pid == 0)
-		exec_program(&c, p[0], p[3], p[5], sock);
-	if (v->pid < 0) {
-		v->pid = 0;
+	if (fd_nonblock(p[1]) < 0 || fd_nonblock(p[2]) < 0 ||
+	    fd_nonblock(p[4]) < 0 || fd_nonblock(p[5]) < 0 ||
+	    (pid = fork()) < 0)
 		return pipes_close(p, 3);	/* -1, and errno stays */
-	}
+	if (pid == 0)
+		exec_program(&c, p[0], p[3], p[5], sock);
 	close(p[0]);
 	close(p[3]);
 	close(p[5]);
 	fd[0] = p[2];
 	fd[1] = p[1];
 	v->err = p[4];
+	v->pid = pid;
 	return 0;
 }
 
@@ -212,15 +212,15 @@ struct errors {
 	int	rank;		/* rank of best: 2 error, 1 verify, 0 other */
 };
 
-/* Returns 1 if the word, which is in small letters, is in the line. */
+/* Returns 1 if the text, which is in small letters, is in the line. */
 static int
-has_word(const char *line, const char *word)
+has_text(const char *line, const char *text)
 {
-	size_t n = strlen(word), i;
+	size_t n = strlen(text), i;
 
 	for (; *line != '\0'; line++) {
 		for (i = 0; i < n && tolower((unsigned char)line[i]) ==
-		    word[i]; i++)
+		    text[i]; i++)
 			;
 		if (i == n)
 			return 1;
@@ -251,8 +251,8 @@ end_line(struct errors *e)
 	int rank;
 
 	e->line[e->n] = '\0';
-	rank = has_word(e->line, "error") || has_word(e->line, "fail") ? 2 :
-	    has_word(e->line, "verify");
+	rank = has_text(e->line, "error") || has_text(e->line, "fail") ? 2 :
+	    has_text(e->line, "verify");
 	if (e->n > 0 && (rank > e->rank || (rank == 0 && e->rank == 0))) {
 		strcpy(e->best, skip_process(e->line));
 		e->rank = rank;

@@ -16,7 +16,7 @@ struct via {
 const char *via_error(const char *command);
 /* Returns the word of the command, a program or an option, that verifies no
  * certificate without a further option; NULL if there is none. */
-const char *via_unsafe_word(const char *command);
+const char *via_unverifying_word(const char *command);
 /* Returns the program of the command if PATH does not have it, else NULL. */
 const char *via_missing_program(const char *command);
 /* Returns 1 if the program needs the connection as descriptor 3. */
@@ -26,7 +26,7 @@ int	via_takes_greeting(const char *command);
 
 /* Starts the program for this server; sock is the connection for it, or -1.
  * fd[0] reads its output, fd[1] writes its input; neither blocks.  0, or -1
- * with errno. */
+ * with errno and the struct unchanged. */
 int	via_open(struct via *, const char *command, const struct net_addr *,
 	    int sock, int fd[2]);
 /* Waits for the end of the program, whose pipes the caller has closed, and
