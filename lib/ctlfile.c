@@ -101,14 +101,35 @@ ctl_is_word(const char *s, size_t n, const char *word)
 	return i == n && word[i] == '\0';
 }
 
-/* Returns the bit of one word of a NOTIFY list, 0 for an unknown word. */
-static unsigned
-notify_bit(const char *s, size_t n)
+static const struct {
+	const char *word;
+	unsigned bit;
+} notify[] = {
+	{ "NEVER", NOTIFY_NEVER }, { "SUCCESS", NOTIFY_SUCCESS },
+	{ "FAILURE", NOTIFY_FAILURE }, { "DELAY", NOTIFY_DELAY }
+};
+
+unsigned
+ctl_notify_bit(const char *s, size_t n)
 {
-	return ctl_is_word(s, n, "FAILURE") ? NOTIFY_FAILURE :
-	    ctl_is_word(s, n, "SUCCESS") ? NOTIFY_SUCCESS :
-	    ctl_is_word(s, n, "DELAY") ? NOTIFY_DELAY :
-	    ctl_is_word(s, n, "NEVER") ? NOTIFY_NEVER : 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (ctl_is_word(s, n, notify[i].word))
+			return notify[i].bit;
+	return 0;
+}
+
+void
+ctl_add_notify(struct text *t, const char *before, unsigned bits)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (bits & notify[i].bit) {
+			text_add(t, "%s%s", before, notify[i].word);
+			before = ",";
+		}
 }
 
 /* Returns the bits of the words of a list, which ends at a blank. */
@@ -120,7 +141,7 @@ notify_list(const char *s)
 
 	do {
 		len = strcspn(s, ", \t");
-		wishes |= notify_bit(s, len);
+		wishes |= ctl_notify_bit(s, len);
 		s += len;
 	} while (*s++ == ',');
 	return wishes != 0 ? wishes | NOTIFY_GIVEN : 0;

@@ -26,6 +26,12 @@ int	ctl_is_word(const char *, size_t n, const char *word);
 #define NOTIFY_GIVEN	8U	/* there is a NOTIFY list */
 #define NOTIFY_NEVER	16U
 
+/* Returns the bit of a word of a NOTIFY list, which has n bytes; 0 if there is
+ * no such word. */
+unsigned ctl_notify_bit(const char *, size_t n);
+/* Adds the text before and the words of the NOTIFY_ bits, with commas between
+ * them; adds nothing if no bit has a word. */
+void	ctl_add_notify(struct text *, const char *before, unsigned bits);
 /* Returns the bits of the NOTIFY list in the value of an N line (NULL: no such
  * line).  Sets orcpt, unless it is NULL, to the ORCPT, "type;xtext", or "". */
 unsigned ctl_parse_notify(const char *words, char *orcpt, size_t size);

@@ -9,8 +9,8 @@
  *	Subject: Hello
  *
  * The agents dsn and errormail use it, and mailq for its diagnostic lines; the
- * scheduler does not.  submit writes xtext with it, and finds the domains of
- * addresses.
+ * scheduler does not.  submit and smtp write and check xtext with it, and find
+ * the domains of addresses.
  *
  * The sender of a recipient is that of the last s or e line before it.  A
  * sender of the channel error is empty: the message is a DSN.  Recipients
@@ -69,6 +69,19 @@ xtext_add(struct text *t, const char *s, size_t n)
 		else
 			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
 	}
+}
+
+int
+xtext_is_valid(const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if (!isgraph((unsigned char)*s) || *s == '=')
+			return 0;
+		if (*s == '+' && (!isxdigit((unsigned char)s[1]) ||
+		    !isxdigit((unsigned char)s[2])))
+			return 0;
+	}
+	return 1;
 }
 
 size_t

@@ -57,6 +57,7 @@ size_t	utf8_read(const char *s, unsigned long *character);
 /* Decodes n bytes of xtext (RFC 3461).  xtext_add adds n bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
+int	xtext_is_valid(const char *);	/* as RFC 3461 defines xtext */
 /* Returns the domain of an address, behind the '@', or NULL.  An '@' within
  * quotes belongs to the name. */
 const char *addr_domain(const char *);

@@ -21,7 +21,6 @@
  * does not matter; callers use addr_fold_domain to compare addresses.
  */
 #include "submit.h"
-#include "../lib/origin.h"
 #include <ctype.h>
 
 enum token { T_END, T_WORD, T_QUOTED, T_LITERAL, T_SPECIAL, T_BAD };

@@ -28,7 +28,6 @@
  * With NO_SETEUID root stays root, and the owner of transport/ gets both files.
  */
 #include "submit.h"
-#include "../lib/origin.h"
 #include <ctype.h>
 #ifndef NO_STATVFS
 #include <sys/statvfs.h>

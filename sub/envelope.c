@@ -16,7 +16,6 @@
  * followed again for the next address, which may reach a mailbox through them.
  */
 #include "submit.h"
-#include "../lib/origin.h"
 #include <ctype.h>
 
 #define RCPTS_MOST	10000	/* recipients of a message */
@@ -70,19 +69,6 @@ mail_free(struct mail *m)
 /* ---- text that is coded (RFC 3461) ----------------------------------- */
 
 int
-xtext_is_valid(const char *s)
-{
-	for (; *s != '\0'; s++) {
-		if (!isgraph((unsigned char)*s) || *s == '=')
-			return 0;
-		if (*s == '+' && (!isxdigit((unsigned char)s[1]) ||
-		    !isxdigit((unsigned char)s[2])))
-			return 0;
-	}
-	return 1;
-}
-
-int
 ret_parse(const char *s, char *to)
 {
 	size_t n = strlen(s);
@@ -96,27 +82,23 @@ ret_parse(const char *s, char *to)
 int
 notify_parse(const char *list, char *to, size_t size)
 {
-	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
+	unsigned bit, bits = 0;
 	struct text t;
 	size_t n;
-	int i;
 
-	text_init(&t, to, size);
-	text_add(&t, "NOTIFY=");
-	if (ctl_is_word(list, strlen(list), "NEVER")) {
-		text_add(&t, "NEVER");
-		return 0;
-	}
-	for (; ; list += n + 1) {
+	do {
 		n = strcspn(list, ",");
-		for (i = 0; i < 3 && !ctl_is_word(list, n, known[i]); i++)
-			;
-		if (i == 3)
+		bit = ctl_notify_bit(list, n);
+		if (bit == 0)
 			return -1;
-		text_add(&t, "%s%s", known[i], list[n] == ',' ? "," : "");
-		if (list[n] == '\0')
-			return t.cut ? -1 : 0;
-	}
+		bits |= bit;
+		list += n;
+	} while (*list++ == ',');
+	if ((bits & NOTIFY_NEVER) && bits != NOTIFY_NEVER)
+		return -1;
+	text_init(&t, to, size);
+	ctl_add_notify(&t, "NOTIFY=", bits);
+	return t.cut ? -1 : 0;
 }
 
 /* ---- recipients ------------------------------------------------------ */

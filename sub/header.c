@@ -18,7 +18,6 @@
  * table give to senders.  No other field is changed, not even a wrong Date.
  */
 #include "submit.h"
-#include "../lib/origin.h"
 #include <ctype.h>
 #ifndef NO_PWD
 #include <pwd.h>

@@ -71,8 +71,6 @@
  *				whom submit -bs serves beside this machine
  */
 #include "submit.h"
-#include "../lib/origin.h"
-#include "../lib/office.h"
 #include "../lib/pattern.h"
 #include <ctype.h>
 

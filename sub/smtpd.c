@@ -23,7 +23,6 @@
  * alone.
  */
 #include "submit.h"
-#include "../lib/origin.h"
 #include <ctype.h>
 
 #define COMMAND_SIZE	2100	/* bytes of a command, with its parameters */

@@ -8,7 +8,7 @@
 #define SUBMIT_H
 
 #include "../lib/agent.h"
-#include "../lib/ctlfile.h"
+#include "../lib/origin.h"
 #include "../lib/path.h"
 #include "../lib/util.h"
 #include "../lib/post.h"
@@ -338,11 +338,10 @@ int	mail_set_sender(struct mail *, const char *);
 /* Completes the header as head_complete; with an id, also rewrites its
  * senders. */
 int	mail_complete(struct mail *, unsigned long num, const char *id);
-int	xtext_is_valid(const char *);	/* as RFC 3461 defines xtext */
 /* Makes "FULL" or "HDRS" of a word in either case: 0 or -1. */
 int	ret_parse(const char *s, char *to);
-/* Makes "NOTIFY=NEVER" or "NOTIFY=LIST" of a word or a list with commas: 0 or
- * -1. */
+/* Makes "NOTIFY=NEVER" or "NOTIFY=SUCCESS,FAILURE,DELAY" of a word or a list
+ * with commas: 0 or -1. */
 int	notify_parse(const char *list, char *to, size_t size);
 
 /* ======================================================================

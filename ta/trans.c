@@ -41,9 +41,8 @@
  * it is sent, there is no dot, and nothing was delivered.
  */
 #include "trans.h"
-#include "../lib/ctlfile.h"
+#include "../lib/origin.h"
 #include "wire.h"
-#include <ctype.h>
 
 #define WINDOW		4096	/* bytes of commands without a reply */
 #define COMMAND		3000	/* bytes of one command; a word of a job has at
@@ -214,44 +213,13 @@ trans_report_host(const struct esmtp *c, struct lib_job *job,
 
 /* ---- commands -------------------------------------------------------- */
 
-/* Adds a parameter whose value is xtext.  Another value is left out, as the
- * server would refuse the command. */
+/* Adds a parameter whose value is xtext of at most max bytes.  Another value is
+ * left out, as the server would refuse the command. */
 static void
-add_param(struct text *line, const char *name, const char *value, size_t n,
-    size_t max)
+add_param(struct text *line, const char *name, const char *value, size_t max)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (value[i] <= ' ' || value[i] >= 127 || value[i] == '=' ||
-		    (value[i] == '+' && (n - i < 3 ||
-		    !isxdigit((unsigned char)value[i + 1]) ||
-		    !isxdigit((unsigned char)value[i + 2]))))
-			return;
-	if (n > 0 && n <= max)
-		text_add(line, " %s=%.*s", name, (int)n, value);
-}
-
-static void
-add_notify(struct text *line, unsigned wishes)
-{
-	static const struct {
-		unsigned wish;
-		const char *word;
-	} list[] = { { NOTIFY_SUCCESS, "SUCCESS" },
-	    { NOTIFY_FAILURE, "FAILURE" }, { NOTIFY_DELAY, "DELAY" } };
-	const char *before = " NOTIFY=";
-	int i;
-
-	if (wishes & NOTIFY_NEVER) {
-		text_add(line, " NOTIFY=NEVER");
-		return;
-	}
-	for (i = 0; i < 3; i++)
-		if (wishes & list[i].wish) {
-			text_add(line, "%s%s", before, list[i].word);
-			before = ",";
-		}
+	if (*value != '\0' && strlen(value) <= max && xtext_is_valid(value))
+		text_add(line, " %s=%s", name, value);
 }
 
 static void
@@ -270,7 +238,7 @@ add_mail(struct trans *t, struct text *line)
 	    lib_is_same(job->ret, "HDRS")))
 		text_add(line, " RET=%s", job->ret);
 	if (job->envid != NULL)
-		add_param(line, "ENVID", job->envid, strlen(job->envid), 100);
+		add_param(line, "ENVID", job->envid, 100);
 }
 
 /* Makes command number i: MAIL is 0, DATA is n + 1. */
@@ -279,6 +247,7 @@ make_command(struct trans *t, int i)
 {
 	struct text line;
 	char orcpt[600];
+	unsigned wishes;
 	size_t n;
 
 	text_init(&line, t->line, sizeof(t->line));
@@ -287,12 +256,14 @@ make_command(struct trans *t, int i)
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & CAN_DSN) {
-			add_notify(&line, ctl_parse_notify(t->to[i - 1]->dsn,
-			    orcpt, sizeof(orcpt)));
+			wishes = ctl_parse_notify(t->to[i - 1]->dsn, orcpt,
+			    sizeof(orcpt));
+			if (wishes & NOTIFY_NEVER)
+				wishes = NOTIFY_NEVER;
+			ctl_add_notify(&line, " NOTIFY=", wishes);
 			n = strcspn(orcpt, ";");	/* length of the type */
 			if (n > 0 && n + 1 < strlen(orcpt))
-				add_param(&line, "ORCPT", orcpt,
-				    strlen(orcpt), 500);
+				add_param(&line, "ORCPT", orcpt, 500);
 		}
 	} else {
 		text_add(&line, "DATA");
