@@ -83,7 +83,8 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define N_LINES	6	/* lines that are searched for the N line */
+#define N_LINES	6	/* lines behind a recipient that are searched for the N
+			 * line */
 
 const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 
@@ -461,13 +462,12 @@ ctl_read_rcpt(struct ctl *c, unsigned long off)
 	return 0;
 }
 
-/* Returns 1 if a recipient with this tag is done, and counts it. */
-static int
-count_done(struct ctl *c, int tag)
+/* Counts a recipient with this tag if the tag is final. */
+static void
+count_tag(struct ctl *c, int tag)
 {
 	c->nfailed += tag == '-';
 	c->ndelivered += tag == '+';
-	return tag == '+' || tag == '-';
 }
 
 static void
@@ -477,7 +477,8 @@ scan_rcpt(struct ctl *c)
 
 	c->nrcpt++;
 	c->n_lines = N_LINES;
-	if (count_done(c, tag))
+	count_tag(c, tag);
+	if (tag == '+' || tag == '-')
 		return;
 	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
 		c->why = "a recipient line cannot be read";
@@ -652,10 +653,10 @@ clear_lock(const struct ctl *c)
 	return tag < 0 ? '~' : tag;
 }
 
-/* Removes the lock of the current recipient and returns the tag.  A lock that
- * is believed stays, and why is set. */
+/* Judges the lock of the current recipient: removes it, or, if it is believed,
+ * sets why.  Returns the tag. */
 static int
-remove_lock(struct ctl *c)
+judge_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
 	int tag;
@@ -672,7 +673,7 @@ remove_lock(struct ctl *c)
 	    "another process now", ctl_log_name(c->name),
 	    c->l.off, pid);
 	tag = clear_lock(c);
-	count_done(c, tag);
+	count_tag(c, tag);
 	return tag;
 }
 
@@ -685,7 +686,7 @@ ctl_next_pending(struct ctl *c)
 	    letter != '#') {
 		if (letter != 'r')
 			continue;
-		tag = c->l.line[1] == '~' ? remove_lock(c) : c->l.line[1];
+		tag = c->l.line[1] == '~' ? judge_lock(c) : c->l.line[1];
 		if (c->why != NULL)
 			return -1;
 		if (tag != '+' && tag != '-')
@@ -826,10 +827,8 @@ open_kept(const char *name)
 		return kept.l.fd;
 	ctl_close_kept();
 	fd = open_file(name, NULL);
-	if (fd >= 0) {
+	if (fd >= 0)
 		ctl_start(&kept, fd, name);
-		kept.l.fresh = 1;
-	}
 	return fd;
 }
 
@@ -952,13 +951,13 @@ header_offset(unsigned long off)
 	return hdr == NO_HDR ? -1 : (long)hdr;
 }
 
-/* Adds a text as one line: with the byte to, a blank or a carriage return, for
+/* Adds a text as one line: newline_as, a blank or a carriage return, stands for
  * each newline and carriage return. */
 static void
-add_one_line(struct text *t, const char *s, int to)
+add_one_line(struct text *t, const char *s, int newline_as)
 {
 	for (; *s != '\0'; s++)
-		text_add(t, "%c", *s == '\n' || *s == '\r' ? to : *s);
+		text_add(t, "%c", *s == '\n' || *s == '\r' ? newline_as : *s);
 }
 
 /* Adds the notary of a diagnostic for which the agent sent none.  The code of

@@ -52,9 +52,9 @@ struct ctl {
 	const char *why;	/* why the file cannot be used, or NULL */
 	int	later;		/* seconds until a new try makes sense, or 0 */
 	long	pid;		/* process whose lock is the reason, or 0 */
-	double	since;		/* mono; when the locks were first seen: now in
-				 * ctl_open; a caller that saw them before sets
-				 * the earlier time */
+	double	since;		/* mono; time at which the locks were first
+				 * seen.  ctl_open sets the present time; a
+				 * caller that knows an earlier one sets that */
 	int	in_block;	/* the current line is within an m or M block */
 	int	capitals;	/* host keeps its case; to be set after
 				 * ctl_start */
@@ -69,7 +69,7 @@ struct ctl {
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	unsigned all_notify;	/* NOTIFY_ bits of all N lines */
-	int	n_lines;	/* number of next lines that may be the N line
+	int	n_lines;	/* lines that are still searched for the N line
 				 * of the last recipient */
 	int	folded;		/* the last line was a Message-ID field without
 				 * a value */
@@ -79,7 +79,7 @@ struct ctl {
 	 * a command; after ctl_read_sender, a sender */
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
-	enum cancel cancel;	/* what a '#' line asks for */
+	enum cancel cancel;	/* the command of a '#' line */
 	int	long_sender;	/* the address is longer than user and is cut */
 	const char *rest;	/* the words behind user: the privilege */
 	unsigned long delays;	/* number in the delay field: warnings that the
@@ -164,7 +164,9 @@ int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 /* Appends a '#' line: 0 or -1. */
 int	ctl_append_cancel(const char *name, const char *channel,
 	    const char *host, enum cancel);
-/* Adds the beginning of a diagnostic line, to be appended to the open file. */
+/* Adds the beginning of a diagnostic line about the recipient at off, for the
+ * end of the open file.  hdr and drpt are the offsets of the header's text and
+ * of the N line, -1 for none; when is as for ctl_append_diag. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
 int	ctl_sync(const char *name);	/* 0 or -1 */

@@ -985,8 +985,6 @@ fill_buffer(struct lines *l)
 void
 line_at(struct lines *l, unsigned long off)
 {
-	if (l->fresh && l->pos == 0 && off < LINE_MAX_ / 2)
-		fill_buffer(l);	/* saves an lseek */
 	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
 		line_start(l, l->fd, off);
 		return;

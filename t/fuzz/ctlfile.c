@@ -216,9 +216,17 @@ static void
 change(void)
 {
 	unsigned long off;
+	char host[300];
 	unsigned i;
 	long pid;
 
+	/* as the first call for a file, with a line longer than most */
+	memset(host, 'h', sizeof(host));
+	host[sizeof(host) - 1] = '\0';
+	ctl_close_kept();
+	fuzz_must(ctl_append_cancel(NAME, "smtp", host, CANCEL_BOUNCE) == 0 &&
+	    (nrcpts == 0 || ctl_find_rcpt(NAME, rcpts[0].off) != NULL),
+	    "a command is added, and recipients are found behind it");
 	for (i = 0; i < nrcpts; i++) {
 		off = rcpts[i].off;
 		fuzz_must(ctl_set_tag(NAME, off, '-') == 0 &&
