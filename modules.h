@@ -285,9 +285,9 @@ void	th_update(struct thread *);
 /* Makes the destination dead for the next wait of its retry list, after reports
  * or a failed start. */
 void	th_sleep(struct thread *);
-/* Counts what a job that has ended says of its host, HOST_ bits.  The caller
- * calls th_update. */
-void	th_report_host(struct thread *, int host);
+/* Counts a job that has ended as a report on the destination: good, bad or
+ * none, by its HOST_ bits.  The caller calls th_update. */
+void	th_count_report(struct thread *, int host_bits);
 /* Acts on the timer of the thread, which is due. */
 void	th_run_timer(struct thread *);
 /* Obeys a T line: makes the vertices for the host due, of queueonly threads
@@ -310,15 +310,15 @@ int	th_update_hold(struct thread *);
 /* Takes the agent off the thread for which it worked. */
 void	th_detach_agent(struct ta *);
 /* Notes the first #hungry of the agent. */
-void	th_agent_started(struct ta *);
+void	th_note_first_hungry(struct ta *);
 /* Appends a READY vertex to the jobs of the agent, which begins to work on the
  * thread, unless it does so already. */
 void	th_feed(struct ta *, struct vertex *);
 /* Returns the vertex that the agent may have as a further job of its thread, or
  * NULL. */
 struct vertex *th_next_job(const struct ta *);
-/* Takes a FED vertex away from its agent. */
-void	th_unfeed(struct vertex *);
+/* Takes a FED vertex, whose state stays, off the jobs of its agent. */
+void	th_take_from_agent(struct vertex *);
 /* Sets the reason of a host or a ring to a copy of the text. */
 void	reason_copy(char **slot, const char *);
 

@@ -1062,7 +1062,7 @@ q_end_job(struct ta *ta, const char *reason)
 	struct rcpt *r;
 	int dsn = th_is_dsn(v->thread), has_report = 0;
 
-	th_unfeed(v);
+	th_take_from_agent(v);
 	for (r = v->r; r < v->r + v->nr; r++)
 		if (r->state == RC_PENDING && r->deferred)
 			has_report = 1;
@@ -1076,7 +1076,7 @@ q_end_job(struct ta *ta, const char *reason)
 		advance_timer(m, now.mono + CHECK_AGAIN);
 	}
 	move_to_last_box(v);
-	th_report_host(v->thread, v->host_bits);
+	th_count_report(v->thread, v->host_bits);
 	/* an agent that reports nothing may have found no file */
 	if (reason != NULL && v->npending > 0 && !has_report)
 		drop_if_gone(m);

@@ -750,7 +750,7 @@ handle_hungry(struct agent *a, const char *words)
 	if (a->ta.state == TA_STARTING) {
 		a->ta.portions = a->ta.ring->portions =
 		    strcmp(words, " offsets") == 0;
-		th_agent_started(&a->ta);
+		th_note_first_hungry(&a->ta);
 	}
 	a->ta.step[0] = '\0';
 	clear_complaint(a);

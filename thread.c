@@ -654,14 +654,14 @@ note_answer(struct thread *t)
 }
 
 void
-th_report_host(struct thread *t, int host)
+th_count_report(struct thread *t, int host_bits)
 {
 	long was = t->window;
 	int died;
 
-	if (host & HOST_BAD)
-		fb_report_bad(t, host & HOST_ALL);
-	else if (host & HOST_GOOD)
+	if (host_bits & HOST_BAD)
+		fb_report_bad(t, host_bits & HOST_ALL);
+	else if (host_bits & HOST_GOOD)
 		note_answer(t);
 	q.unsaved |= t->window != was ? CHANGES : USES;
 	died = was > 0 && t->window == 0;
@@ -670,8 +670,8 @@ th_report_host(struct thread *t, int host)
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
-		    t->chan->name, t->host, host & HOST_BAD ? "bad" :
-		    host & HOST_GOOD ? "good" : "none", t->window, t->nta,
+		    t->chan->name, t->host, host_bits & HOST_BAD ? "bad" :
+		    host_bits & HOST_GOOD ? "good" : "none", t->window, t->nta,
 		    (long)(t->success * 100), (long)(t->failure * 100),
 		    (long)(t->cohorts * 100), died ? " dead" : was == 0 &&
 		    t->window > 0 ? " revived" : "");
@@ -740,7 +740,7 @@ split_vertex(struct vertex *v)
 }
 
 void
-th_agent_started(struct ta *ta)
+th_note_first_hungry(struct ta *ta)
 {
 	struct thread *t = ta->thread;
 
@@ -793,7 +793,7 @@ th_next_job(const struct ta *ta)
 }
 
 void
-th_unfeed(struct vertex *v)
+th_take_from_agent(struct vertex *v)
 {
 	struct vertex *blocked;
 

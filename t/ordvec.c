@@ -219,8 +219,8 @@ done(long a)
 
 	work[a] = NULL;
 	v->npending = 0;
-	th_unfeed(v);
-	th_report_host(t, HOST_GOOD);
+	th_take_from_agent(v);
+	th_count_report(t, HOST_GOOD);
 	v->state = V_DONE;
 	v->thread = NULL;
 	v->msg->nvertices--;
