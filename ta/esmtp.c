@@ -17,10 +17,10 @@
  *	200-599		the server's reply; after 421 the connection is over
  *	0		no reply; host_status is set, reply has the reason
  *
- * Output is held back until a reply is wanted.  A caller that sends several
- * commands at once keeps the bytes of those without a reply below what the
- * socket buffers of any system hold (WINDOW in trans.c); so we and the server
- * never wait for each other to read.
+ * Output stays in a buffer until a reply is wanted.  A caller that sends
+ * several commands at once keeps the bytes of those without a reply below what
+ * the socket buffers of any system hold (WINDOW in trans.c); so we and the
+ * server never wait for each other to read.
  *
  * If the connection breaks while a message is sent, or the server reads no more
  * of the message, the server may have sent the reason before; that reply is
@@ -30,7 +30,6 @@
  */
 #include "esmtp.h"
 #include "lib.h"
-#include <ctype.h>
 
 #define REPLY_LINES	100	/* lines of a reply */
 #define REPLY_BYTES	65536L	/* bytes of a reply */
@@ -56,14 +55,11 @@ static void
 log_line(const char *mark, const char *s)
 {
 	char line[400];
-	struct text t;
 
 	if (esmtp_log == NULL)
 		return;
-	text_init(&t, line, sizeof(line));
-	text_add(&t, "%s ", mark);
-	text_put(&t, s, strlen(s));
-	esmtp_log(line, t.len);
+	text_fmt(line, sizeof(line), "%s %s", mark, s);
+	esmtp_log(line, strlen(line));
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -80,7 +76,7 @@ esmtp_close(struct esmtp *c)
 		via_close(&c->via, why, sizeof(why));
 	}
 	c->fd = -1;
-	c->have = c->used = c->held = 0;
+	c->have = c->used = c->nout = 0;
 }
 
 /* Ends the connection for this reason.  Returns -1. */
@@ -142,14 +138,14 @@ deadline(enum esmtp_stage stage)
 /* Writes the bytes in out: 0; or -1 with errno, the rest of the bytes in out,
  * and the connection open. */
 static int
-send_held(struct esmtp *c, double until)
+send_output(struct esmtp *c, double until)
 {
 	size_t done = 0;
 	int ready = 1;
 	long n;
 
-	while (done < c->held && ready > 0) {
-		n = (long)write(c->to, c->out + done, c->held - done);
+	while (done < c->nout && ready > 0) {
+		n = (long)write(c->to, c->out + done, c->nout - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -157,25 +153,25 @@ send_held(struct esmtp *c, double until)
 		else if (n == 0 || errno != EINTR)
 			ready = -1;
 	}
-	c->held -= done;
-	memmove(c->out, c->out + done, c->held);
+	c->nout -= done;
+	memmove(c->out, c->out + done, c->nout);
 	if (ready == 0)
 		errno = ETIMEDOUT;
 	return ready > 0 ? 0 : -1;
 }
 
-/* Writes the bytes in out, as long as the server reads a kilobyte a minute: 0
- * or -1. */
+/* Writes the bytes in out, as long as the server reads a kilobyte a minute: 0,
+ * or -1 as in send_output. */
 static int
 send_block(struct esmtp *c)
 {
 	size_t least = (size_t)(esmtp_limit[ES_BLOCK] * 1024 / 60) + 1, was;
 
 	do {
-		was = c->held;
-		if (send_held(c, deadline(ES_BLOCK)) == 0)
+		was = c->nout;
+		if (send_output(c, deadline(ES_BLOCK)) == 0)
 			return 0;
-	} while (errno == ETIMEDOUT && was - c->held >= least);
+	} while (errno == ETIMEDOUT && was - c->nout >= least);
 	return -1;
 }
 
@@ -352,7 +348,7 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 static int
 end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 {
-	c->held = 0;
+	c->nout = 0;
 	clock_read();
 	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
 	if (c->code >= 400) {	/* this last reply is the reason */
@@ -370,13 +366,14 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 	    end_with(c, "4.4.2", "%s", strerror(err));
 }
 
-/* Writes the output and reads the reply.  Returns its code, or 0. */
+/* Writes the output and reads the reply, which is to EHLO if ehlo is 1.
+ * Returns its code, or 0. */
 static int
 exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 {
 	double until = deadline(stage);
 
-	if (send_held(c, until) < 0) {
+	if (send_output(c, until) < 0) {
 		end_failed_write(c, stage, errno);
 		return c->code;
 	}
@@ -398,13 +395,13 @@ esmtp_put(void *esmtp, const char *s, size_t n)
 	size_t k;
 
 	for (; n > 0; s += k, n -= k) {
-		if (c->held == sizeof(c->out) && send_block(c) < 0)
+		if (c->nout == sizeof(c->out) && send_block(c) < 0)
 			return end_failed_write(c, ES_BLOCK, errno);
-		k = sizeof(c->out) - c->held;
+		k = sizeof(c->out) - c->nout;
 		if (k > n)
 			k = n;
-		memcpy(c->out + c->held, s, k);
-		c->held += k;
+		memcpy(c->out + c->nout, s, k);
+		c->nout += k;
 	}
 	return 0;
 }
@@ -425,7 +422,7 @@ esmtp_say(struct esmtp *c, const char *line)
 }
 
 int
-esmtp_end_message(struct esmtp *c, unsigned long size)
+esmtp_send_dot(struct esmtp *c, unsigned long size)
 {
 	char line[60];
 
@@ -451,7 +448,7 @@ esmtp_quit(struct esmtp *c)
 	last = *c;
 	c->fd = -1;
 	c->via.pid = 0;
-	last.held = 0;
+	last.nout = 0;
 	if (esmtp_say(&last, "QUIT") == 0)
 		esmtp_reply(&last, ES_QUIT);
 	esmtp_close(&last);
@@ -490,7 +487,7 @@ say_helo(struct esmtp *c, const char *line)
 	refused = *c;
 	c->can = 0;
 	c->phase = "HELO";
-	if (esmtp_say(c, line) == 0 && exchange(c, ES_HELO, 0) != 0)
+	if (esmtp_say(c, line) == 0 && esmtp_reply(c, ES_HELO) != 0)
 		return 0;
 	*c = refused;
 	c->fd = -1;
@@ -499,7 +496,7 @@ say_helo(struct esmtp *c, const char *line)
 }
 
 /* Says EHLO, and HELO if EHLO is refused: 0 or -1.  takes_greeting: a program
- * reads the greeting itself, or passes it on. */
+ * has taken the greeting, which it may pass on in front of the reply. */
 static int
 say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 {

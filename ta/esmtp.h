@@ -20,20 +20,20 @@ enum esmtp_stage {
 	ES_STAGES
 };
 
-extern long esmtp_limit[ES_STAGES];
+extern long esmtp_limit[ES_STAGES];	/* seconds */
 extern unsigned esmtp_disabled;	/* CAN_... that are not used; CAN_PLAIN and
 				 * CAN_LOGIN are used always */
-extern const char *const esmtp_stage_name[ES_STAGES];
+extern const char *const esmtp_stage_name[ES_STAGES];	/* words of -T */
 
 /* Extensions that the server offers. */
-#define CAN_SIZE		1
+#define CAN_SIZE	1
 #define CAN_8BITMIME	2
 #define CAN_PIPELINING	4
 #define CAN_DSN		8
 #define CAN_PLAIN	16	/* AUTH PLAIN */
 #define CAN_LOGIN	32	/* AUTH LOGIN */
 
-/* Phases that are compared. */
+/* Phases that the program tests for; others are only shown. */
 #define PHASE_CONNECT	"connect"	/* until there is a connection */
 #define PHASE_AUTH	"AUTH"		/* the password */
 
@@ -62,7 +62,7 @@ struct esmtp {
 	const char *secret[3];		/* texts to hide in replies */
 	int	in_mail;		/* MAIL was accepted, no message yet */
 
-	size_t	held;			/* bytes in out */
+	size_t	nout;			/* bytes in out */
 	size_t	have, used;		/* bytes in the buffer in; how many of
 					 * them are used up */
 	char	out[8192], in[4096];
@@ -76,7 +76,8 @@ extern void (*esmtp_log)(const char *, size_t);
  * connection ended and the reason in the struct.
  */
 
-/* Connects and greets as self (NULL: our address). */
+/* Connects and says EHLO or HELO, with self of the options, or with our address
+ * if that is NULL. */
 int	esmtp_open(struct esmtp *, const struct net_addr *,
 	    const struct net_opt *);
 /* Adds a line, without CRLF, to the output, which is sent before the next reply
@@ -89,8 +90,9 @@ int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* Adds a piece of the message to the output.  The first argument is a struct
  * esmtp, so that wire.c can call esmtp_put. */
 int	esmtp_put(void *, const char *, size_t);
-/* Sends the dot and all of the output; size is for the transcript. */
-int	esmtp_end_message(struct esmtp *, unsigned long size);
+/* Sends the dot and all of the output, but reads no reply; size, the bytes of
+ * the message, is for the transcript. */
+int	esmtp_send_dot(struct esmtp *, unsigned long size);
 /* Returns 1 if the server has sent nothing by itself, such as 421, so that
  * another transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);

@@ -366,7 +366,7 @@ send_message(struct trans *t)
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0 || w.size != t->count.size)
 		return -1;
-	return esmtp_end_message(t->c, w.size);
+	return esmtp_send_dot(t->c, w.size);
 }
 
 /* Sends the message after 354, and reports the verdicts. */
