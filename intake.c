@@ -538,7 +538,7 @@ forget_message(struct message *m)
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
 	    warning < at ? warning : at, until, m->born, NULL) < 0;
-	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
+	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
 	q_forget_message(m);
@@ -782,8 +782,8 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 	q.total.accepted += !p->known;
 	ctl_close_kept();	/* an earlier file of that name may be open */
 	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
-	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
-	    msg_sender_fields(c));
+	    msg_log_name(m), m->nr, hosts, msg_age(m),
+	    (unsigned long)st->st_size, msg_sender_fields(c));
 	if (m->has_twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", ctl_log_name(m->name));
@@ -999,7 +999,7 @@ static int
 can_load(const char *name)
 {
 	return message_named(name) == NULL && stub_named(name) == NULL &&
-	    spool_can_load(name, is_core_full());
+	    spool_is_file_due(name, is_core_full());
 }
 
 /* Returns 1 if scan.name has the next new file, which is searched for if it is

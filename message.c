@@ -225,7 +225,7 @@ msg_finish_rcpt(struct vertex *v, struct rcpt *r, int state)
 }
 
 void
-msg_end_vertex(struct vertex *v)
+msg_set_done(struct vertex *v)
 {
 	count_rcpts(v, -(int)v->npending);
 	v->thread = NULL;
@@ -239,7 +239,7 @@ msg_free_vertex(struct vertex *v)
 	unsigned i;
 
 	if (v->thread != NULL)
-		msg_end_vertex(v);
+		msg_set_done(v);
 	for (i = 0; i < v->nr; i++)
 		free_reason(&v->r[i]);
 	REMOVE(m->vertices, v, mnext, mprev);
@@ -320,7 +320,7 @@ msg_free(struct message *m)
 /* ---- words for the log ------------------------------------------------- */
 
 const char *
-msg_id(const struct message *m)
+msg_log_name(const struct message *m)
 {
 	static char words[4 * NAME_MAX_ + 100];
 	int err = errno;	/* the caller may log errno after this text */
@@ -393,7 +393,7 @@ msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	if (*reason == '\0' || set_reason(r, reason) == 0)
 		return;
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
-	    msg_id(v->msg), (unsigned long)r->off,
+	    msg_log_name(v->msg), (unsigned long)r->off,
 	    v->thread->ring->chan->name, v->thread->host,
 	    rcpt_fields(v, r->off, NULL), reason);
 }
@@ -480,7 +480,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 
 	if (text == NULL) {
 		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
-		    msg_id(v->msg), off, t->ring->chan->name, t->host,
+		    msg_log_name(v->msg), off, t->ring->chan->name, t->host,
 		    rcpt_fields(v, off, NULL));
 		return;
 	}
@@ -494,7 +494,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 		q.total.delivered++;
 	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
-	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
+	    msg_log_name(v->msg), off, t->ring->chan->name, t->host, status,
 	    msg_age(v->msg), tries, rcpt_fields(v, off, relay),
 	    off == 0 ? hide_address(text) : text);
 }
@@ -512,7 +512,7 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 		status = "deferall";
 	log_info("deferred msg=%-s rcpt=%lu channel=%s host=%s status=%s "
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
-	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
+	    msg_log_name(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, status, msg_age(v->msg), (unsigned)v->tries,
 	    v->npending, next, rcpt_fields(v, r->off, relay),
 	    r->reason != NULL ? r->reason : "");
@@ -544,7 +544,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 	text_init(&t, why, sizeof(why));
 	reason_join(v, &t);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
-	    "more=%u %s", msg_id(v->msg), v->thread->ring->chan->name,
+	    "more=%u %s", msg_log_name(v->msg), v->thread->ring->chan->name,
 	    v->thread->host, (unsigned)v->tries, v->npending, next,
 	    v->npending - n, why);
 }

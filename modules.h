@@ -33,7 +33,7 @@ int	spool_was_scanned(const char *name, long changed);
 /* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
  * stub whose directory is not due yet.  With check_type, it also returns 0 if
  * the file is no regular one. */
-int	spool_can_load(const char *name, int check_type);
+int	spool_is_file_due(const char *name, int check_type);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory
  * cannot be searched now. */
@@ -47,8 +47,10 @@ int	spool_place_files(char *name, struct stat *message);
 int	spool_remove(const char *name);
 /* Returns 1 if the control file does not exist any more. */
 int	spool_is_gone(const char *name);
-/* Moves both files to postman/, with a mark for a double bounce: 0 or -1. */
-int	spool_set_aside(const char *name, int bounce, const char *why);
+/* Moves both files to postman/, with a mark for a double bounce, and logs why:
+ * 0 or -1. */
+int	spool_set_aside(const char *name, int is_double_bounce,
+	    const char *why);
 /* Writes a line to the verbose log of the message, if it has one. */
 void	spool_log_verbose(const char *name, const char *line);
 /* Opens the socket for datagrams "NEW name" instead of the former one.  NULL
@@ -162,8 +164,9 @@ struct vertex *msg_new_vertex(struct message *, struct thread *);
  * number of its recipients: the vertex keeps that many, the last ones.  Returns
  * a new vertex, on no list, with the others, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
-/* Sets the state of a vertex, which is on no list, to DONE. */
-void	msg_end_vertex(struct vertex *);
+/* Sets the state of a vertex, which is on no list, to DONE.  Its pending
+ * recipients are no longer counted. */
+void	msg_set_done(struct vertex *);
 /* Frees a vertex that is on no list. */
 void	msg_free_vertex(struct vertex *);
 /* Appends a recipient, whose line is at off: 0, or -1 without memory. */
@@ -184,7 +187,7 @@ void	reason_join(const struct vertex *, struct text *);
 void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
 /* Returns "NAME id=ID" for the log, escaped, from the times in core;
  * ctl_log_name reads the times from the disk.  Valid until the next call. */
-const char *msg_id(const struct message *);
+const char *msg_log_name(const struct message *);
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
 /* Logs that the recipient at off is finished, and writes its line of -l.  off 0

@@ -193,7 +193,7 @@ end_vertex(struct vertex *v)
 	m->ndsn -= th_is_dsn(t);
 	if (m->nvertices > 0 && m->nfed == 0)
 		note_leaver(m->link.hash);
-	msg_end_vertex(v);
+	msg_set_done(v);
 	v->next = ended_vertices;
 	ended_vertices = v;
 	th_update(t);
@@ -1050,7 +1050,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		msg_log_deferred(v, wakeup, relay);
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
-		    msg_id(m), t->ring->chan->name, t->host, v->npending);
+		    msg_log_name(m), t->ring->chan->name, t->host, v->npending);
 	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
 
@@ -1168,7 +1168,7 @@ end_message(struct message *m)
 	}
 	if (!m->is_complete)
 		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
-		    msg_id(m), m->nr, !m->failed ? "none" :
+		    msg_log_name(m), m->nr, !m->failed ? "none" :
 		    m->some_done ? "some" : "all", msg_age(m));
 	if (!m->is_complete && m->verbose)
 		spool_log_verbose(m->name, "scheduler done processing");

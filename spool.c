@@ -632,7 +632,7 @@ spool_was_scanned(const char *name, long changed)
 /* When a directory is read for its files without a stub, all of them are
  * due. */
 int
-spool_can_load(const char *name, int check_type)
+spool_is_file_due(const char *name, int check_type)
 {
 	int i = dir_index(name);
 	struct stat st;
@@ -788,7 +788,7 @@ spool_is_gone(const char *name)
  * replaced.  If the message was moved and its control file was not, the next
  * try moves the control file alone. */
 int
-spool_set_aside(const char *name, int bounce, const char *why)
+spool_set_aside(const char *name, int is_double_bounce, const char *why)
 {
 	char to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
 	const char *stays = NULL, *msg, *from = message_path(name);
@@ -801,7 +801,7 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	was_moved = spool_is_gone(from);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
-		    bounce ? BOUNCE_NEW : "", suffix);
+		    is_double_bounce ? BOUNCE_NEW : "", suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
 		if ((was_moved || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
 			break;

@@ -217,7 +217,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		m = message_named(name);
 	} else {
 		put(data, n);
-		fuzz_must(spool_can_load(name, 1), "a file");
+		fuzz_must(spool_is_file_due(name, 1), "a file");
 		m = load_file(name, &opened);
 		if (n % 2 != 0 && forget(m)) {
 			fuzz_must(stub_named(name) != NULL, "a stub");
