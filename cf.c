@@ -621,6 +621,19 @@ set_rate(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
+/* Returns 1 if the text is an address of IPv4: four numbers from 0 to 255. */
+static int
+is_ipv4(const char *s)
+{
+	unsigned long n;
+	int i;
+
+	for (i = 0; i < 4; i++, s++)
+		if (num_upto(s, 255, &n, &s) < 0 || *s != (i < 3 ? '.' : '\0'))
+			return 0;
+	return 1;
+}
+
 /* Sets PARAMmailqsock: TCP:port, TCP:address:port, or none.  Of ZMailer's other
  * forms, a bare number is a port, and an '@' and what follows are ignored; the
  * path of a socket is none; the name of a service is port 174; and the name of
@@ -636,6 +649,7 @@ set_port(const struct keyword *k, void *member, const char *s)
 
 	(void)k;
 	to->number = -1;
+	to->address[0] = '\0';
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
@@ -653,6 +667,8 @@ set_port(const struct keyword *k, void *member, const char *s)
 		    (int)(colon - s), s) < 0)
 			return "names a host; its address, such as 127.0.0.1, "
 			    "is needed";
+		if (!is_ipv4(to->address))
+			return "has no address of four numbers from 0 to 255";
 		s = colon + 1;
 	} else if (isalpha((unsigned char)*s)) {
 		report(CF_NOTICE, "the name of a service is taken for port "

@@ -290,6 +290,13 @@ is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
 2: PARAMmailqsock: TCP:127.0.0.1: has no port from 1 to 65535
 3: PARAMmailqsock: x is not TCP:port, TCP:address:port or none
 5: PARAMmailqsock: TCP::174 names a host'
+is 'PARAMmailqsock refuses an address that is not one of IPv4' \
+    "$(printf 'PARAMmailqsock TCP:%s:174\n' 999.1.1.1 1.2.3 1.2.3.4. 1..2.3 |
+    refused | sed 's/.*: TCP:\([0-9.]*\):174 .*/\1/')" \
+    '999.1.1.1
+1.2.3
+1.2.3.4.
+1..2.3'
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'

@@ -172,6 +172,16 @@ cp "$tmp/cf.none" "$tmp/cf"
 kill -HUP $sched_pid
 wait_log 'reload file=.* done'
 nok 'PARAMmailqsock none closes the port' "$ask" tcp $port
+if ! without NO_TCP; then
+	{
+		echo "PARAMmailqsock TCP:192.0.2.1:$port"
+		echo "PARAMmailqsock TCP:$port"
+		cat "$tmp/base"
+	} >"$tmp/cf"
+	kill -HUP $sched_pid
+	ok 'a later PARAMmailqsock has no address of an earlier one' \
+	    wait_for 30 "$ask" tcp $port
+fi
 kill -USR2 $sched_pid
 ok 'SIGUSR2, which once asked for a dump, ends nothing' eval \
     '"$ask" pipe "$pipe" >"$tmp/dump" && [ "$(tail -n 1 "$tmp/dump")" = End: ]'
