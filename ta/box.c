@@ -69,15 +69,15 @@ set_deferred(struct mail *m, const char *status)
 }
 
 int
-box_defer(struct mail *m, const char *what)
+box_defer(struct mail *m, const char *fault)
 {
-	text_fmt(m->end->text, sizeof(m->end->text), "%s %s", m->box, what);
+	text_fmt(m->end->text, sizeof(m->end->text), "%s %s", m->box, fault);
 	return set_deferred(m, "4.2.0");
 }
 
 /* Ends with the status that fits errno err of a system call on path. */
 int
-box_failed(struct mail *m, const char *what, const char *path, int err)
+box_failed(struct mail *m, const char *verb, const char *path, int err)
 {
 	const char *status = "4.3.0";
 
@@ -89,27 +89,27 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 		status = "4.2.2";
 	if (err == ENOSPC)
 		status = "4.3.1";
-	text_fmt(m->end->text, sizeof(m->end->text), "cannot %s %s: %s", what,
+	text_fmt(m->end->text, sizeof(m->end->text), "cannot %s %s: %s", verb,
 	    path, strerror(err));
 	return set_deferred(m, status);
 }
 
 /* ---- waiting for locks ----------------------------------------------- */
 
-/* Sleeps for a short time: 1, or 0 when the time for waiting is over. */
+/* Sleeps for a short time: 0, or -1 if the time for waiting is over. */
 static int
 nap_for_lock(struct mail *m)
 {
 	double began;
 
 	if (m->left <= 0)
-		return 0;
+		return -1;
 	clock_read();
 	began = now.mono;
 	fd_wait(-1, 0, 0.1);
 	clock_read();
 	m->left -= now.mono - began;
-	return 1;
+	return 0;
 }
 
 static void
@@ -128,7 +128,7 @@ is_process_gone(long pid)
 
 /* Returns 1 if box.lock, on which nobody has an fcntl lock, is stale. */
 static int
-is_stale(int fd, const struct stat *st)
+is_stale_lock(int fd, const struct stat *st)
 {
 	double age = difftime(time(NULL), st->st_mtime);
 	char text[300], host[256];
@@ -149,26 +149,26 @@ is_stale(int fd, const struct stat *st)
 	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
 	    st->st_uid == geteuid())
 		return 1;
-	/* after ten years the clock was set: then the lock is believed if its
-	 * process may be alive here */
+	/* a lock of more than ten years was made before the clock was set, so
+	 * it is stale unless a process here has its number */
 	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
 	    (len > 0 && !here) || is_process_gone(pid));
 }
 
-/* Removes box.lock if it is stale: 1, else 0. */
+/* Removes box.lock if it is stale: 0, or -1 if it remains. */
 static int
-remove_stale(const char *lock)
+remove_stale_lock(const char *lock)
 {
 	struct stat st, now_there;
-	int fd = fd_plain(lock, O_RDWR, &st), removed;
+	int fd = fd_plain(lock, O_RDWR, &st), result = -1;
 
 	if (fd < 0)
-		return 0;
-	removed = fd_lock(fd) == 0 && is_stale(fd, &st) &&
-	    lstat(lock, &now_there) == 0 && is_same_file(&st, &now_there) &&
-	    unlink(lock) == 0;
+		return -1;
+	if (fd_lock(fd) == 0 && is_stale_lock(fd, &st) &&
+	    lstat(lock, &now_there) == 0 && is_same_file(&st, &now_there))
+		result = unlink(lock);
 	close(fd);
-	return removed;
+	return result;
 }
 
 /* Returns 1 if the file open as fd does not have this name any more. */
@@ -222,10 +222,10 @@ make_dot_lock(struct mail *m)
 			return 0;
 		if (errno != EEXIST)
 			return box_failed(m, "make", m->lock, errno);
-		if (remove_stale(m->lock) && ++removed == 1)
+		if (remove_stale_lock(m->lock) == 0 && ++removed == 1)
 			continue;	/* one retry needs no time; others nap,
 					 * so that the loop ends */
-		if (!nap_for_lock(m))
+		if (nap_for_lock(m) < 0)
 			return box_defer(m, "is locked by another program");
 	}
 	m->locked = 1;
@@ -249,7 +249,7 @@ box_unlock(struct mail *m)
  * have the locks, as another program may append mail after that.  0, or -1 if
  * the agent is gone, which alone can tag the recipient. */
 static int
-send_outcome(struct mail *m, int state, const char *tmp_name)
+send_outcome(struct mail *m, enum outcome_state state, const char *tmp_name)
 {
 	if (m->report < 0)
 		return 0;
@@ -377,7 +377,7 @@ begin_message(struct mail *m, const char *tmp_name)
 	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
 		return defer_full(m);
 	return send_outcome(m, BEGUN, tmp_name) < 0 ?
-	    box_failed(m, "report", m->box, errno) : 0;
+	    box_failed(m, "tell the agent of", m->box, errno) : 0;
 }
 
 /* Writes head and message to m->fd, which is path, and syncs: 0 or -1. */
@@ -442,16 +442,14 @@ sync_parent(const char *path)
 	return dir_sync(dir) < 0 ? -1 : 0;
 }
 
-/* Gives the box, open as fd, to its user, and closes fd: 0 or -1. */
+/* Gives the box, open as fd, to its user: 0 or -1. */
 static int
 give_box(struct mail *m, int fd)
 {
-	int bad = geteuid() != m->user->uid &&
-	    fchown(fd, m->user->uid, m->user->gid) < 0 ?
-	    box_failed(m, "give away", m->box, errno) : 0;
-
-	close(fd);
-	return bad;
+	if (geteuid() == m->user->uid ||
+	    fchown(fd, m->user->uid, m->user->gid) == 0)
+		return 0;
+	return box_failed(m, "give away", m->box, errno);
 }
 
 /* Makes an empty box, unless there is one, and gives it to its user: 0 or -1.
@@ -459,7 +457,7 @@ give_box(struct mail *m, int fd)
 static int
 make_box(struct mail *m)
 {
-	int fd;
+	int fd, result;
 
 	if (geteuid() != 0 && geteuid() != m->user->uid)
 		return box_defer(m, "is missing, and only root or its user "
@@ -468,10 +466,11 @@ make_box(struct mail *m)
 	if (fd < 0)
 		return errno == EEXIST ? 0 :
 		    box_failed(m, "make", m->box, errno);
-	if (give_box(m, fd) == 0)
-		return 0;
-	unlink(m->box);
-	return -1;
+	result = give_box(m, fd);
+	close(fd);
+	if (result < 0)
+		unlink(m->box);
+	return result;
 }
 
 /* Returns 1 for an empty box of root, which a killed process of ours has made
@@ -514,21 +513,21 @@ static int
 open_locked(struct mail *m)
 {
 	struct stat st;
-	int i, err, has_locks;		/* the system has fcntl locks */
+	int i, err, is_taken;	/* another process has an fcntl lock */
 
 	for (i = 0; i < REOPENS; i++) {
 		if (open_box(m) < 0)
 			return -1;
 		while (fd_lock(m->fd) < 0) {
 			err = errno;
-			has_locks = err == EACCES || err == EAGAIN ||
+			is_taken = err == EACCES || err == EAGAIN ||
 			    err == EINTR;
-			if (!has_locks && m->locked)
-				break;
-			if (has_locks && nap_for_lock(m))
+			if (!is_taken && m->locked)
+				break;	/* box.lock must do */
+			if (is_taken && nap_for_lock(m) == 0)
 				continue;
 			close(m->fd);
-			return has_locks ? box_defer(m, "is in use") :
+			return is_taken ? box_defer(m, "is in use") :
 			    box_failed(m, "lock", m->box, err);
 		}
 		if (fstat(m->fd, &st) == 0 && st.st_nlink == 1 &&
@@ -608,7 +607,7 @@ append_message(struct mail *m)
  * that begins with "From "; a second such line means that another program has
  * appended mail. */
 static int
-is_all_ours(struct mail *m)
+is_only_our_message(struct mail *m)
 {
 	char buf[4096];
 	int at = 0, seen = 0;
@@ -644,7 +643,7 @@ remove_part(struct mail *m)
 	    st.st_dev != begun->dev || st.st_size < begun->before)
 		return -1;
 	m->before = begun->before;
-	if (!is_all_ours(m))
+	if (!is_only_our_message(m))
 		return box_defer(m, "has other mail behind a part of a "
 		    "message");
 	return cut_back(m) < 0 ? box_failed(m, "cut", m->box, errno) : 0;
@@ -654,17 +653,17 @@ remove_part(struct mail *m)
 static int
 use_mbox(struct mail *m, int (*use)(struct mail *))
 {
-	int bad = -1, prepared = m->locked;	/* by box_prepare */
+	int result = -1, was_locked = m->locked;	/* by the parent */
 
-	if (!prepared && make_dot_lock(m) < 0)
+	if (!was_locked && make_dot_lock(m) < 0)
 		return -1;
 	if (open_locked(m) == 0) {
-		bad = use(m);
+		result = use(m);
 		close(m->fd);	/* the box is synced already */
 	}
-	if (!prepared)
+	if (!was_locked)
 		box_unlock(m);
-	return bad;
+	return result;
 }
 
 /* ---- Maildir --------------------------------------------------------- */
@@ -737,20 +736,22 @@ deliver_to_maildir(struct mail *m)
 	return 0;
 }
 
-/* Removes the file, which may be in new/ already with its name not synced. */
+/* Removes the file of a killed delivery from tmp/ and new/: 0 or -1.  Its name
+ * in new/ may not have been synced. */
 static int
 undo_maildir(struct mail *m)
 {
 	static const char *const subdir[] = { "tmp", "new" };
 	char path[PATH_SIZE + 300];
-	int i, bad = 0;
+	int i, result = 0;
 
 	for (i = 0; i < 2; i++) {
 		text_fmt(path, sizeof(path), "%s%s/%s", m->box, subdir[i],
 		    m->end->text);
-		bad |= unlink(path) < 0 && errno != ENOENT;
+		if (unlink(path) < 0 && errno != ENOENT)
+			result = -1;
 	}
-	return bad ? -1 : 0;
+	return result;
 }
 
 /* ---- for the agent --------------------------------------------------- */
@@ -775,10 +776,10 @@ box_undo(struct mail *m)
 }
 
 int
-box_prepare(struct mail *m)
+box_lock_and_make(struct mail *m)
 {
 	struct stat st;
-	int fd;
+	int fd, result = 0;
 
 	if (make_dot_lock(m) < 0)
 		return -1;
@@ -787,12 +788,13 @@ box_prepare(struct mail *m)
 	if (!is_ungiven(m, &st))
 		return 0;
 	fd = fd_plain(m->box, O_RDWR, &st);
-	if (fd >= 0 && is_ungiven(m, &st)) {
+	if (fd < 0)
+		return 0;	/* the delivery reports the reason */
+	if (is_ungiven(m, &st)) {
 		lib_note("%s, empty and root's, is given to %s", m->box,
 		    m->user->name);
-		return give_box(m, fd);
+		result = give_box(m, fd);
 	}
-	if (fd >= 0)
-		close(fd);
-	return 0;	/* the delivery reports a box that cannot be opened */
+	close(fd);
+	return result;
 }

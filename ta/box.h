@@ -20,7 +20,7 @@ struct user {
 /* How a delivery ended, or what it has reached.  The struct is written to a
  * pipe in one piece. */
 struct outcome {
-	enum {
+	enum outcome_state {
 		OVER,	/* the delivery ended with code */
 		BEGUN,	/* the message is being written; box_undo needs text,
 			 * dev, ino and before */
@@ -66,22 +66,22 @@ struct mail {
 /* These set the outcome and return -1, which the caller returns. */
 int	box_set_outcome(struct outcome *, int code, const char *status,
 	    const char *text);
-int	box_defer(struct mail *, const char *what);	/* 4.2.0 BOX WHAT */
-int	box_failed(struct mail *, const char *what, const char *path,
-	    int err);		/* cannot WHAT PATH: errno */
+int	box_defer(struct mail *, const char *fault);	/* 4.2.0 BOX FAULT */
+int	box_failed(struct mail *, const char *verb, const char *path,
+	    int err);		/* cannot VERB PATH: strerror(err) */
 
 /* Adds the lines that delivery puts before the message: the "From " line if
  * with_from is set, Return-Path, and Delivered-To. */
 void	box_head(const struct mail *, int with_from, struct text *);
 
-/* Makes the box if it is missing, and locks it, for a caller with more rights
+/* Makes box.lock, and the box if it is missing, for a caller with more rights
  * than the process that delivers: 0 or -1, and box_unlock has to follow. */
-int	box_prepare(struct mail *);
+int	box_lock_and_make(struct mail *);
 /* Writes the message into the box: 0, or -1 and no part of it remains. */
 int	box_deliver(struct mail *);
 /* Removes the part of a message that a killed process left.  m->end is the
  * outcome BEGUN that it reported.  0, or -1, perhaps without an outcome. */
 int	box_undo(struct mail *);
-void	box_unlock(struct mail *);
+void	box_unlock(struct mail *);	/* removes our box.lock */
 
 #endif

@@ -644,7 +644,7 @@ deliver_to_box(struct mail *m, struct user *u, const char *word)
 		box_deliver(m);
 		return;
 	}
-	if (!is_path_of_admin() || box_prepare(m) == 0)
+	if (!is_path_of_admin() || box_lock_and_make(m) == 0)
 		deliver_in_child(m);
 	box_unlock(m);
 }
