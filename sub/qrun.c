@@ -1146,13 +1146,14 @@ qrun_become_owner(const char *po)
 int
 qrun(const char *po, const char *table, long every, int verbose)
 {
-	int code = qrun_become_owner(po);
 	struct routes routes;
 	struct stat log;
+	int code, in_file = fstat(2, &log) == 0 && S_ISREG(log.st_mode);
 
 	verbose_run = verbose || every > 0;
-	if (every > 0 || (fstat(2, &log) == 0 && S_ISREG(log.st_mode)))
+	if (every > 0 || in_file)
 		say_set_times();
+	code = qrun_become_owner(po);
 	if (code != 0)
 		return code;
 	if (office_read_routers(&routers) < 0) {
@@ -1174,8 +1175,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 		tidy_run(po, postmanage, postbytes);
 		return code;
 	}
-	if (fstat(2, &log) == 0 && S_ISREG(log.st_mode) &&
-	    !rights_is_ours((long)log.st_uid)) {
+	if (in_file && !rights_is_ours((long)log.st_uid)) {
 		say("the log belongs to the user %ld, who may have put it "
 		    "there; remove it", (long)log.st_uid);
 		return X_NOPERM;

@@ -329,7 +329,8 @@ END
 	unshare -m sh "$tmp/ro" "$tmp/disk" "$top/submit" "$tmp/routes" \
 	    >"$tmp/out" 2>&1
 	is 'a read-only disk: submit and submit -q say so' \
-	    "$(sed "s,$tmp/,," "$tmp/out" | tr '\n' ';')" "$(
+	    "$(sed "s,$tmp/,,;s/^[0-9]\{14\} //" "$tmp/out" |
+	    tr '\n' ';')" "$(
 	    for i in 1 2; do
 		printf 'submit: cannot write to disk/queue: %s;75;' \
 		    'Read-only file system'
@@ -425,6 +426,10 @@ is 'while a worker is at a list, the other takes all small files' \
     "$(ls "$po/transport" | sed "s/.*-${list#*-}\$/list/;s/.*-.*/small/" |
     sort | uniq -c | tr -s ' \n' ' ')" ' 1 list 7 small '
 clear_all
+
+"$top/submit" -P "$tmp/none" -q 2>"$tmp/err"
+like 'in a file, a run that cannot start prints the time as well' \
+    "$(cat "$tmp/err")" '^20[0-9]{12} submit: '
 
 # A day between looks at router/: only a notice can have it read.
 if without NO_TCP; then
