@@ -46,21 +46,14 @@ defer_move_file(const char *po, const char *path, const char *base,
 	return -1;
 }
 
-/* Returns the seconds until the next try of a file. */
-static long
-wait_for_file(const char *po, const char *base, unsigned long table_id)
+long
+defer_wait(const char *po, const char *base, unsigned long table_id)
 {
 	struct deferred d;
 	long wall = (long)time(NULL);
 
 	return deferred_read(po, base, &d) < 0 || table_id != d.mark ||
 	    wall < d.last || wall >= d.next ? 0 : d.next - wall;
-}
-
-int
-defer_is_due(const char *po, const char *base, unsigned long table_id)
-{
-	return wait_for_file(po, base, table_id) == 0;
 }
 
 long
@@ -77,7 +70,7 @@ defer_next_wait(const char *po, unsigned long table_id)
 			deferred_remove(po, num);
 		if (!deferred_is_name(e->d_name))
 			continue;
-		left = wait_for_file(po, e->d_name, table_id);
+		left = defer_wait(po, e->d_name, table_id);
 		if (wait < 0 || left < wait)
 			wait = left;
 	}

@@ -168,7 +168,7 @@ length_fault(const struct header *h)
 	    "the header is longer than 256 KB" : NULL;
 }
 
-/* Reads the rest of a line of the header. */
+/* Reads the rest of a line of the header: NULL, or what is wrong. */
 static const char *
 add_line(struct header *h, struct input *in)
 {

@@ -408,6 +408,24 @@ queue_original(struct file *q)
 	return STAYS;		/* it is in private/ now */
 }
 
+/* Copies size bytes of the file; p is the copy if this returns TAKEN. */
+static enum verdict
+make_copy(const struct file *q, double size, struct post *p)
+{
+	enum verdict v;
+
+	if (entry_check_room(q->po, q->m.routes, size) < 0)
+		return STAYS;
+	if (post_open(p, q->po, "submit") < 0) {
+		say("cannot be copied: %s", strerror(errno));
+		return LATER;
+	}
+	v = accept_copy(p, fileno(q->f), &q->st, size);
+	if (v != TAKEN)
+		post_remove(p);
+	return v;
+}
+
 /* Queues a copy of the file, or of its header if the file is too large. */
 static enum verdict
 queue_copy(struct file *q)
@@ -415,22 +433,17 @@ queue_copy(struct file *q)
 	double size = q->m.toobig ? (double)q->m.head.body :
 	    (double)q->st.st_size;
 	char name[64], hidden[PATH_SIZE];
-	int fd = fileno(q->f);
 	enum verdict v;
 	struct post p;
 
-	if (entry_check_room(q->po, q->m.routes, size) < 0)
-		return STAYS;
-	if (post_open(&p, q->po, "submit") < 0) {
-		say("cannot be copied: %s", strerror(errno));
-		return LATER;
-	}
+	v = make_copy(q, size, &p);
+	if (v != TAKEN)
+		return v;
 	entry_make_name(name, sizeof(name), p.num);
-	v = accept_copy(&p, fd, &q->st, size);
-	if (v == TAKEN && accept_hide(q->po, q->path, fd, name,
-	    q->m.author.uid, hidden, sizeof(hidden)) < 0) {
+	if (accept_hide(q->po, q->path, fileno(q->f), name, q->m.author.uid,
+	    hidden, sizeof(hidden)) < 0) {
 		v = STAYS;
-	} else if (v == TAKEN) {
+	} else {
 		v = queue_file(q, p.path, fileno(p.f), p.num, name);
 		if (v == LATER)
 			accept_unhide(hidden, q->path);
@@ -446,25 +459,18 @@ queue_copy(struct file *q)
 static void
 copy_to_postman(const struct file *q, const char *base)
 {
-	double size = (double)q->st.st_size;
 	const char *end = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
 	    "_syntax" : "_untold" BOUNCE_NEW;
 	char to[ASIDE_SIZE];
 	struct post p;
 
-	if (entry_check_room(q->po, q->m.routes, size) < 0)
+	if (make_copy(q, (double)q->st.st_size, &p) != TAKEN)
 		return;
-	if (post_open(&p, q->po, "submit") < 0) {
-		say("cannot be copied: %s", strerror(errno));
-		return;
-	}
 	aside_make_path(to, q->po, base, end);
-	if (accept_copy(&p, fileno(q->f), &q->st, size) == TAKEN) {
-		if (rename(p.path, to) < 0)
-			say_cannot("make", to);
-		else
-			say("it is in the queue, and a copy is %s", to);
-	}
+	if (rename(p.path, to) < 0)
+		say_cannot("make", to);
+	else
+		say("it is in the queue, and a copy is %s", to);
 	post_remove(&p);	/* the name is gone after the rename */
 }
 
@@ -752,7 +758,7 @@ process_list(struct run *p)
 		    p->left)
 			break;
 		if (strcmp(p->dir, DEFERRED) == 0 &&
-		    !defer_is_due(p->po, base, p->table_id))
+		    defer_wait(p->po, base, p->table_id) > 0)
 			continue;
 		path = path_in(p->po, "%s/%s", p->dir, base);
 		if (p->why[0] != '\0')

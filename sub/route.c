@@ -64,7 +64,9 @@
  *	PARAMmessagesize 64M	most bytes of a message; 0: no limit
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free, and 50 inodes; 0: none
- *	PARAMpostbytes 1M	bytes of double bounces in postman/
+ *	PARAMpostbytes 1M	most bytes of double bounces in postman/; 0: any
+ *	PARAMpostmanage 30d	time that a double bounce is kept there; 0: for
+ *				ever
  *	PARAMworkers 4		processes of submit -q
  *	PARAMuucpname leaf	our name in UUCP; several have commas between
  *	PARAMnetworks 10.0.0.0/8,fd00::/8
@@ -74,10 +76,12 @@
 #include "../lib/pattern.h"
 #include <ctype.h>
 
+/* The values of parameters that are not in the table. */
+#define MESSAGESIZE	(64UL << 20)	/* bytes */
+#define MINFREE		(1UL << 20)	/* bytes */
+#define POSTBYTES	(1UL << 20)	/* bytes */
 #define POSTMANAGE	(30 * 86400L)	/* seconds */
-#define POSTBYTES	(1UL << 20)	/* bytes of double bounces */
-#define SIZE_MOST	(64UL << 20)	/* bytes of a message */
-#define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
+#define WORKERS		2
 
 enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none
@@ -504,9 +508,9 @@ route_load(struct routes *t, const char *path)
 	t->first_end = &t->first;
 	t->senders_end = &t->senders;
 	t->path = path;
-	t->most = SIZE_MOST;
-	t->least = FREE_LEAST;
-	t->workers = 2;
+	t->most = MESSAGESIZE;
+	t->least = MINFREE;
+	t->workers = WORKERS;
 	t->postmanage = POSTMANAGE;
 	t->postbytes = POSTBYTES;
 	errno = 0;

@@ -342,6 +342,23 @@ do_mail(char *arg)
 	reset_mail();
 }
 
+/* Returns the reply for an exit code of mail_add_path. */
+static const char *
+rcpt_status(int code)
+{
+	switch (code) {
+	case X_OSERR:
+		return "451 4.3.0";
+	case X_UNAVAILABLE:
+		return "552 5.5.3";
+	case X_DATAERR:
+		return "501 5.1.3";
+	case X_NOHOST:
+		return "550 5.1.2";
+	}
+	return "550 5.1.1";
+}
+
 static void
 do_rcpt(char *arg)
 {
@@ -369,11 +386,23 @@ do_rcpt(char *arg)
 		reply_last("452 4.5.3");
 		s.errors--;
 	} else {
-		reply_last(code == X_OSERR ? "451 4.3.0" :
-		    code == X_UNAVAILABLE ? "552 5.5.3" :
-		    code == X_DATAERR ? "501 5.1.3" :
-		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1");
+		reply_last(rcpt_status(code));
 	}
+}
+
+/* Returns the reply for an exit code of take. */
+static const char *
+data_status(int code)
+{
+	switch (code) {
+	case X_UNAVAILABLE:
+		return "554 5.4.6";
+	case X_DATAERR:
+		return "554 5.6.0";
+	case X_IOERR:
+		return "451 4.4.2";
+	}
+	return "451 4.3.0";
 }
 
 static void
@@ -402,9 +431,7 @@ do_data(char *arg)
 	if (code == 0)
 		reply("250 2.0.0 queued as %s", name);
 	else
-		reply_last(code == X_UNAVAILABLE ? "554 5.4.6" :
-		    code == X_DATAERR ? "554 5.6.0" :
-		    code == X_IOERR ? "451 4.4.2" : "451 4.3.0");
+		reply_last(data_status(code));
 	reset_mail();
 }
 

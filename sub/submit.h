@@ -421,11 +421,10 @@ void	clause_show(const char *channel, const char *host);
  * saying why. */
 int	defer_move_file(const char *po, const char *path, const char *base,
 	    unsigned long table_id, const char *why);
-/* Returns 1 if the next try of a file in deferred/ is due; another table_id
- * makes all due. */
-int	defer_is_due(const char *po, const char *base,
-	    unsigned long table_id);
-/* Returns the seconds until the next try of a file, or -1 without files, and
+/* Returns the seconds until the next try of a file in deferred/, 0 if the try
+ * is due; another table_id makes all due. */
+long	defer_wait(const char *po, const char *base, unsigned long table_id);
+/* Returns the seconds until the next try of any file, or -1 without files, and
  * removes reasons without files. */
 long	defer_next_wait(const char *po, unsigned long table_id);
 

@@ -79,7 +79,8 @@ static struct {
 	long	postmanage;	/* seconds to keep bounces; 0: for ever */
 	double	bounces;	/* bytes of double bounces on the disk */
 	unsigned long removed;	/* double bounces removed */
-	unsigned long waiting;	/* files in directories of the router */
+	unsigned long waiting;	/* files that lie in directories of the router
+				 * for an hour or longer */
 } tidy;
 
 void
@@ -358,9 +359,10 @@ tidy_file(const char *entry)
 		set_aside_both(path, entry + 1);
 }
 
-/* Reads the directory, if it is there. */
+/* Tidies the directory, if it is there; hash_dir is a hash directory in dir, or
+ * "". */
 static void
-tidy_dir(int area, const char *dir, const char *below)
+tidy_dir(int area, const char *dir, const char *hash_dir)
 {
 	const char *path;
 	struct dirent *e;
@@ -368,7 +370,7 @@ tidy_dir(int area, const char *dir, const char *below)
 	DIR *d;
 
 	tidy.area = area;
-	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", dir, below);
+	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", dir, hash_dir);
 	/* with a / at the end, lstat would follow a link */
 	tidy.dir[strlen(tidy.dir) - 1] = '\0';
 	path = path_in(tidy.po, "%s", tidy.dir);
