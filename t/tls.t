@@ -102,10 +102,12 @@ is '-N says that others can read passwords' \
     "smtp: the file of -A, pw: others can read it; chmod 600; mail would wait"
 is '-N says that a line does not say verified' \
     "$(says 'isp a b' -R isp:465 -X "$verifying")" \
-    "smtp: the line of isp:465 in pw does not say verified; mail would wait"
+    "smtp: the line of isp in the file of -A does not say verified; \
+mail would wait"
 is '-N says that a line does not say clear' \
     "$(says 'isp a b verified' -R isp)" \
-    "smtp: the line of isp in pw does not say clear; mail would wait"
+    "smtp: the line of isp in the file of -A does not say clear, and \
+there is no -X; mail would wait"
 is '-N says that no host has a password' \
     "$(says 'ips a b clear' -R isp,other)" "smtp: pw has no line for isp; \
 mail would wait"

@@ -56,10 +56,10 @@ is_host(const char *word, size_t n, const char *host)
 	    (host[n] == '\0' || host[n] == ':');
 }
 
-/* Cuts "verified" or "clear" off the end.  Returns the first letter of that
- * word, or 0 if there is neither. */
-static char
-cut_last_word(char *s)
+/* Cuts the permission, "verified" or "clear", off the end of a line.  Returns
+ * it, or "" if there is neither. */
+static const char *
+cut_permission(char *s)
 {
 	size_t n = strlen(s);
 	char *word;
@@ -70,36 +70,43 @@ cut_last_word(char *s)
 	while (word > s && strchr(" \t", word[-1]) == NULL)
 		word--;
 	if (strcmp(word, "verified") != 0 && strcmp(word, "clear") != 0)
-		return 0;
+		return "";
 	n = (size_t)(word - s);
 	while (n > 0 && strchr(" \t", s[n - 1]) != NULL)
 		n--;
 	s[n] = '\0';
-	return *word;
+	return word;
 }
 
-/* Sets user and password from a line, whose first word has n bytes. */
+/* Sets user and password from a line, whose first word has n bytes; or trouble
+ * if it has none, or if the password must not be sent. */
 static void
-parse_line(struct auth *a, char *s, size_t n)
+parse_line(struct auth *a, char *s, size_t n, int by_program)
 {
+	const char *permission;
+
 	a->found = 1;
 	text_fmt(a->key, AUTH_SIZE, "%.*s", (int)n, s);
 	s += n + strspn(s + n, " \t");
 	n = strcspn(s, " \t");
-	a->how = cut_last_word(s + n);
+	permission = cut_permission(s + n);
 	if (text_fmt(a->user, AUTH_SIZE, "%.*s", (int)n, s) < 0 ||
 	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
 	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
 		    "the file of -A has no user or no password, or one of more "
 		    "than 255 bytes", a->key);
+	else if (strcmp(permission, by_program ? "verified" : "clear") != 0)
+		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
+		    "the file of -A does not say %s", a->key, by_program ?
+		    "verified" : "clear, and there is no -X");
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
 
 /* Adds a line, whose first word has n bytes, if it is for a sender. */
 static void
-add_sender(char *s, size_t n)
+add_sender(char *s, size_t n, int by_program)
 {
 	struct auth *a, **at = &senders;
 
@@ -108,14 +115,13 @@ add_sender(char *s, size_t n)
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = a;
-	a->needed = 1;
-	parse_line(a, s, n);
+	parse_line(a, s, n, by_program);
 }
 
 /* Reads the line of the host into a, or all lines of senders if host is NULL.
  * Returns why the file cannot be used, or NULL. */
 static const char *
-read_file(struct auth *a, const char *file, const char *host)
+read_file(struct auth *a, const char *file, const char *host, int by_program)
 {
 	static struct lines in;
 	const char *why = NULL;
@@ -135,9 +141,9 @@ read_file(struct auth *a, const char *file, const char *host)
 		if (*s == '#')
 			continue;
 		if (host == NULL)
-			add_sender(s, n);
+			add_sender(s, n, by_program);
 		else if (!a->found && is_host(s, n, host))
-			parse_line(a, s, n);
+			parse_line(a, s, n, by_program);
 	}
 	if (why == NULL && in.error != 0)
 		why = strerror(in.error);
@@ -148,21 +154,20 @@ read_file(struct auth *a, const char *file, const char *host)
 }
 
 void
-auth_read(struct auth *a, const char *file, const char *host)
+auth_read(struct auth *a, const char *file, const char *host, int by_program)
 {
 	const char *why;
 
 	memset(a, 0, sizeof(*a));
-	a->needed = 1;
 	text_fmt(a->key, AUTH_SIZE, "%s", host);
-	why = read_file(a, file, host);
+	why = read_file(a, file, host, by_program);
 	if (why != NULL)
 		text_fmt(a->trouble, sizeof(a->trouble),
 		    "the file of -A, %s: %s", file, why);
 }
 
 void
-auth_read_senders(const char *file)
+auth_read_senders(const char *file, int by_program)
 {
 	struct auth *a;
 
@@ -171,7 +176,8 @@ auth_read_senders(const char *file)
 		memset(a, 0, sizeof(*a));
 		free(a);
 	}
-	read_file(NULL, file, NULL);	/* auth_read reports errors */
+	/* auth_read has told what is wrong with the file */
+	read_file(NULL, file, NULL, by_program);
 }
 
 const struct auth *
@@ -204,8 +210,8 @@ encode_base64(char *out, const char *s, size_t n)
 	*out = '\0';
 }
 
-/* Sends a line and reads the reply: 0, or -1 if the reply does not have this
- * code. */
+/* Sends a line like esmtp_say_as and reads the reply: 0, or -1 if the reply
+ * does not have this code. */
 static int
 say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 {
@@ -237,38 +243,30 @@ set_secrets(struct esmtp *c, const struct auth *a)
 int
 auth_login(struct esmtp *c, const struct auth *a)
 {
-	int by_program = c->via.pid > 0, bad;
 	char line[CODED + 12];
+	int accepted;
 
-	if (!a->needed)
-		return 0;
 	c->phase = PHASE_AUTH;
 	if (a->trouble[0] != '\0')
 		return esmtp_refuse(c, "4.3.5", a->trouble);
 	if (!a->found)
 		return esmtp_refuse(c, "4.3.5", "the file of -A has no line "
 		    "for it, nor for the sender");
-	if (a->how != (by_program ? 'v' : 'c')) {
-		text_fmt(line, sizeof(line), "the line of %s in the file of -A "
-		    "does not say %s", a->key, by_program ? "verified" :
-		    "clear, and there is no -X");
-		return esmtp_refuse(c, "4.3.5", line);
-	}
 	if (!(c->can & (CAN_PLAIN | CAN_LOGIN)))
 		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
 		    "nor AUTH LOGIN");
 	set_secrets(c, a);
 	if (c->can & CAN_PLAIN) {
 		text_fmt(line, sizeof(line), "AUTH PLAIN %s", coded_both);
-		bad = say_and_expect(c, line,
-		    "AUTH PLAIN (user and password)", 235) < 0;
+		accepted = say_and_expect(c, line,
+		    "AUTH PLAIN (user and password)", 235) == 0;
 	} else {
 		encode_base64(line, a->user, strlen(a->user));
-		bad = say_and_expect(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
-		    say_and_expect(c, line, "(user)", 334) < 0 ||
-		    say_and_expect(c, coded_password, "(password)", 235) < 0;
+		accepted = say_and_expect(c, "AUTH LOGIN", "AUTH LOGIN",
+		    334) == 0 && say_and_expect(c, line, "(user)", 334) == 0 &&
+		    say_and_expect(c, coded_password, "(password)", 235) == 0;
 	}
-	if (!bad)
+	if (accepted)
 		return 0;
 	if (c->code != 0)
 		c->host_status = c->code >= 500 ? "4.7.8" : "4.7.0";

@@ -81,7 +81,8 @@ static struct {
 
 static struct halves halves;
 
-static struct auth login[MAX_HOSTS];	/* the passwords for the hosts of -R */
+static struct auth login[MAX_HOSTS];	/* with -A, the passwords for the hosts
+					 * of -R */
 
 static struct esmtp conn;		/* kept from job to job */
 static const struct auth *conn_sender;	/* the password of a sender that conn
@@ -288,10 +289,10 @@ merge_names(struct net_addrs *addrs)
 	addrs->n = n;
 }
 
-/* Connects to an address of a name: 0, or -1 with the reason in addrs or conn.
- * auth is the password, which is not NULL for a name of -R.  The best address
- * is first; the others follow, for mail that was tried before from a random one
- * on.  Dead addresses are left for try_dead. */
+/* Connects to an address of a name, and logs in with auth unless that is NULL:
+ * 0, or -1 with the reason in addrs or conn.  The best address is first; the
+ * others follow, for mail that was tried before from a random one on.  Dead
+ * addresses are left for try_dead. */
 static int
 try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
 {
@@ -299,7 +300,7 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
 	int i, at = 0, second;
 
 	if (has_no_tries() || net_find_addresses(addrs, &opt.net, name,
-	    auth != NULL) < 0)
+	    opt.relays > 0) < 0)
 		return -1;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
 		merge_names(addrs);
@@ -368,8 +369,8 @@ connect_host(struct net_addrs *addrs, const struct auth *sender)
 		return 0;
 	for (i = 0; i < opt.relays; i++) {
 		attempt.in_use = &attempt.tries[i];
-		if (try_name(addrs, opt.relay[i], sender != NULL ? sender :
-		    &login[i]) == 0)
+		if (try_name(addrs, opt.relay[i], sender == NULL &&
+		    opt.passwords != NULL ? &login[i] : sender) == 0)
 			return 0;
 	}
 	return try_dead(addrs);
@@ -524,10 +525,12 @@ read_files(void)
 
 	if (opt.dead != NULL)
 		dead_read(opt.dead);
-	for (i = 0; i < opt.relays && opt.passwords != NULL; i++)
-		auth_read(&login[i], opt.passwords, opt.relay[i]);
-	if (opt.passwords != NULL)
-		auth_read_senders(opt.passwords);
+	if (opt.passwords == NULL)
+		return;
+	for (i = 0; i < opt.relays; i++)
+		auth_read(&login[i], opt.passwords, opt.relay[i],
+		    opt.net.via != NULL);
+	auth_read_senders(opt.passwords, opt.net.via != NULL);
 }
 
 /* Uses a line of the talker in the keeper: a step, a change to the file of -k,
@@ -776,20 +779,17 @@ check_passwords(void)
 	    errno == EACCES)
 		return;
 	for (i = 0; i < opt.relays; i++) {
-		auth_read(&a, opt.passwords, opt.relay[i]);
-		found += a.found || a.trouble[0] != '\0';
-		if (a.trouble[0] != '\0')
-			fprintf(stderr, "smtp: %s; mail would wait\n",
-			    a.trouble);
-		else if (a.found && a.how != (opt.net.via ? 'v' : 'c'))
-			fprintf(stderr, "smtp: the line of %s in %s does not "
-			    "say %s; mail would wait\n", opt.relay[i],
-			    opt.passwords, opt.net.via ? "verified" : "clear");
-		if (a.trouble[0] != '\0')
-			break;
+		auth_read(&a, opt.passwords, opt.relay[i],
+		    opt.net.via != NULL);
+		found += a.found;
+		if (a.trouble[0] == '\0')
+			continue;
+		fprintf(stderr, "smtp: %s; mail would wait\n", a.trouble);
+		if (!a.found)	/* the file cannot be used */
+			return;
 	}
 	memset(&a, 0, sizeof(a));
-	auth_read_senders(opt.passwords);
+	auth_read_senders(opt.passwords, opt.net.via != NULL);
 	if (found == 0 && auth_sender(NULL) == NULL)
 		fprintf(stderr, "smtp: %s has no line for %s; mail would "
 		    "wait\n", opt.passwords, opt.relay[0]);
