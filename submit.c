@@ -651,12 +651,6 @@ show_route(const struct routes *routes, const char *list)
 	return code;
 }
 
-static void
-print_route(unsigned long line, const char *channel, const char *host)
-{
-	printf("%s:%lu: %s/%s\n", opt.table, line, channel, host);
-}
-
 /* Checks the table, and prints where mail for the addresses would go, or with
  * -bn where the table leads: 0, or an exit code. */
 static int
@@ -673,9 +667,7 @@ show_table(char **addresses)
 			say("%s%s", routes.mistake, errno == ENOENT ?
 			    "; make one, see submit(1)" : "");
 	} else if (opt.mode == 'n') {
-		route_list(&routes, print_route);
-		/* submit -q sends refused addresses there */
-		printf("%s: error/refused\n", opt.table);
+		route_print(&routes);
 	} else {
 		for (; *addresses != NULL; addresses++) {
 			one = show_route(&routes, *addresses);

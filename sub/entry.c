@@ -177,49 +177,36 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	entry_print_header(m, f);
 }
 
-/* Creates the control file, after removing one of an earlier process with our
- * number.  The lock shows recover.c that a process is at work on the file. */
-static FILE *
-create_control(const char *path)
-{
-	FILE *f;
-	int fd;
-
-	unlink(path);
-	fd = fd_own(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (fd < 0)
-		return NULL;
-	fd_lock(fd);	/* a file system may have no locks */
-	f = fdopen(fd, "w");
-	if (f == NULL) {
-		close(fd);
-		unlink(path);
-	}
-	return f;
-}
-
-/* Writes the control file, and returns it open, for its lock; or NULL after
- * saying why. */
+/* Writes the control file, after removing one of an earlier process with our
+ * number.  Returns the file open, or NULL after saying why.  Its lock shows
+ * recover.c that a process is at work on it. */
 static FILE *
 write_control(const struct mail *m, const char *path, const char *name,
     unsigned long body)
 {
-	FILE *f = create_control(path);
-	int bad, err;
+	FILE *f = NULL;
+	int fd;
 
+	unlink(path);
+	fd = fd_own(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd >= 0) {
+		fd_lock(fd);	/* a file system may have no locks */
+		f = fdopen(fd, "w");
+	}
 	if (f == NULL) {
 		say_cannot("make", path);
+		if (fd >= 0) {
+			close(fd);
+			unlink(path);
+		}
 		return NULL;
 	}
 	put_control(m, f, name, body);
-	bad = file_sync(f) < 0 || rights_give_roots_file(fileno(f)) < 0;
-	if (!bad)
+	if (file_sync(f) == 0 && rights_give_roots_file(fd) == 0)
 		return f;
-	err = errno;
+	say_cannot("write", path);
 	unlink(path);
 	fclose(f);
-	errno = err;
-	say_cannot("write", path);
 	return NULL;
 }
 

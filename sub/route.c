@@ -772,8 +772,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 }
 
 void
-route_list(const struct routes *table, void (*each)(unsigned long line,
-    const char *channel, const char *host))
+route_print(const struct routes *table)
 {
 	const struct route *r;
 	int replaced = 0;	/* an alias replaces all local names */
@@ -785,8 +784,11 @@ route_list(const struct routes *table, void (*each)(unsigned long line,
 		if (r->channel != NULL &&
 		    !(replaced && strcmp(r->host, "-") == 0 &&
 		    strcmp(r->channel, "local") == 0))
-			each(r->line, r->channel,
-			    strchr(r->host, '$') == NULL ? r->host : "*");
+			printf("%s:%lu: %s/%s\n", table->path, r->line,
+			    r->channel, strchr(r->host, '$') == NULL ?
+			    r->host : "*");
+	/* submit -q sends refused addresses there */
+	printf("%s: error/refused\n", table->path);
 }
 
 const char *

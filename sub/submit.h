@@ -171,10 +171,10 @@ const char *route_skip_uucp(const struct routes *, const char *addr);
 /* Rewrites a sender into to, of ADDR_SIZE bytes: 0; or -1 if no line matches or
  * the new address is too long. */
 int	route_rewrite(const struct routes *, const char *addr, char *to);
-/* Calls each for the lines with a channel, without "local -" if an alias for *
- * replaces all local names; a host with $h is "*". */
-void	route_list(const struct routes *, void (*each)(unsigned long line,
-	    const char *channel, const char *host));
+/* Prints the channel and the host of each line, "*" for a host with $h, and the
+ * place of refused addresses.  Leaves out "local -" if an alias for * replaces
+ * all local names. */
+void	route_print(const struct routes *);
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
  * Returns NULL if an earlier call had the same turn, a number from 1. */
 const char *route_members_once(struct route *, unsigned long turn);
