@@ -346,9 +346,9 @@ like 'without flag n the message begins with a From line' \
     "$(got plain | sed 1q)" "^From s@a\\.org$date\$"
 like 'the From line of an empty sender has MAILER-DAEMON' \
     "$(got plain '<>' | sed 1q)" "^From MAILER-DAEMON$date\$"
-like 'the From line has _ for a blank in the sender' \
-    "$(got plain '"a b"@c' | sed 1q)" \
-    "^From \"a_b\"@c$date\$"
+like 'the From line has _ for a blank and for 8-bit bytes in the sender' \
+    "$(got plain '"a bé"@c' | sed 1q)" \
+    "^From \"a_b__\"@c$date\$"
 is 'the From line is followed by the message' "$(got plain | sed 1d)" "$head
 ${body}x"
 like 'flag U: the From line ends in remote from' "$(got uucp | sed 1q)" \

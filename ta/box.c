@@ -340,33 +340,15 @@ put_text(struct mail *m, const char *s)
 	put_bytes(m, s, strlen(s));
 }
 
-static const char from_word[] = "From ";	/* at the beginning of a line */
-
-/* Adds "From sender Sat Nov 21 06:38:42 2026".  Readers split the line at
- * blanks, and some stop at a byte that is not ASCII. */
-static void
-add_from_line(struct text *t, const char *sender)
-{
-	time_t wall = time(NULL);
-
-	text_add(t, "%s", from_word);
-	if (*sender == '\0')
-		sender = "MAILER-DAEMON";
-	for (; *sender != '\0'; sender++)
-		text_add(t, "%c", *sender > ' ' && *sender < 0177 ?
-		    *sender : '_');
-	text_add(t, " %s", asctime(localtime(&wall)));
-}
-
 void
 box_head(const struct mail *m, int with_from, struct text *t)
 {
 	const char *sender = m->rcpt->from->address;
 
 	if (with_from)
-		add_from_line(t, sender);
-	text_add(t, "Return-Path: <%s>\nDelivered-To: %s\n", sender,
-	    m->rcpt->user);
+		job_add_from(t, sender);
+	text_add(t, "%sReturn-Path: <%s>\nDelivered-To: %s\n",
+	    with_from ? "\n" : "", sender, m->rcpt->user);
 }
 
 /* Reports that the message begins, with the name of a file in tmp, if the box
@@ -609,6 +591,7 @@ append_message(struct mail *m)
 static int
 is_only_our_message(struct mail *m)
 {
+	static const char word[] = "From ";
 	char buf[4096];
 	int at = 0, seen = 0;
 	long n, i;
@@ -617,7 +600,7 @@ is_only_our_message(struct mail *m)
 		return 0;
 	while ((n = (long)read(m->fd, buf, sizeof(buf))) > 0)
 		for (i = 0; i < n; i++) {
-			if (at >= 0 && buf[i] == from_word[at]) {
+			if (at >= 0 && buf[i] == word[at]) {
 				if (++at == 5) {
 					seen++;
 					at = -1;

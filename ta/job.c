@@ -423,6 +423,20 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 
 /* ---- changes of the message ------------------------------------------ */
 
+void
+job_add_from(struct text *t, const char *sender)
+{
+	time_t wall = time(NULL);
+
+	text_add(t, "From ");
+	if (*sender == '\0')
+		sender = "MAILER-DAEMON";
+	for (; *sender != '\0'; sender++)
+		text_add(t, "%c", *sender > ' ' && *sender < 0177 ?
+		    *sender : '_');
+	text_add(t, " %.24s", asctime(localtime(&wall)));
+}
+
 static int
 filter_byte(struct filter *f, int c)
 {

@@ -35,6 +35,11 @@ enum copy_end job_header(int fd, long at,
 enum copy_end job_copy(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 
+/* Adds "From SENDER Sat Nov 21 06:38:42 2026", the line before a message in a
+ * file.  Readers split the line at blanks, and some stop at a byte that is not
+ * ASCII: these bytes of the sender become '_'. */
+void	job_add_from(struct text *, const char *sender);
+
 /* A put for a FILE. */
 int	job_put_file(void *file, const char *, size_t);
 

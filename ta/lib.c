@@ -502,6 +502,13 @@ lib_usage(void)
 	exit(X_USAGE);
 }
 
+void
+lib_option_span(long *seconds)
+{
+	if (span_parse(optarg, seconds) < 0)
+		lib_usage();
+}
+
 int
 lib_option(int argc, char **argv, struct lib_command *command)
 {

@@ -103,6 +103,9 @@ struct lib_command {
 int	lib_option(int argc, char **argv, struct lib_command *);
 /* Prints the usage of that command and exits. */
 void	lib_usage(void);
+/* Sets the seconds from the value of the last option; lib_usage if it is no
+ * span of time. */
+void	lib_option_span(long *seconds);
 
 /* Options that only ZMailer's agent of the same name has. */
 struct lib_foreign {

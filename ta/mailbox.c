@@ -67,6 +67,18 @@ static struct {
 
 /* ---- users ----------------------------------------------------------- */
 
+/* Sets the outcome if a user was not found: this one if errno is 0, as there is
+ * no such user; else a deferral.  Returns -1. */
+static int
+set_no_user(struct outcome *end, int code, const char *status,
+    const char *text)
+{
+	if (errno != 0)
+		return box_set_outcome(end, X_TEMPFAIL, "4.3.0",
+		    "users cannot be looked up now");
+	return box_set_outcome(end, code, status, text);
+}
+
 /* Returns 1 if the name can be a component of any path. */
 static int
 is_safe_name(const char *s)
@@ -80,12 +92,9 @@ is_safe_name(const char *s)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
 
-/*
- * Three functions set a user: 0; or -1 with errno, which is 0 if there is no
- * such user, and not 0 if that is not known now.
- */
-
-/* Sets the user with this name, or with this uid if name is NULL. */
+/* Sets the user with this name, or with this uid if name is NULL: 0; or -1 with
+ * errno, which is 0 if there is no such user, and not 0 if users cannot be
+ * looked up now. */
 static int
 find_user(struct user *u, const char *name, long uid)
 {
@@ -116,8 +125,9 @@ find_user(struct user *u, const char *name, long uid)
 #endif
 }
 
-/* Sets the user u->name.  If there is none, tries the name in lower case, then
- * the name up to its '+', then that in lower case. */
+/* Sets the user u->name.  If there is no such user, tries the name in lower
+ * case, then the name up to its '+', then this part in lower case.  Returns the
+ * same as find_user. */
 static int
 find_mail_user(struct user *u)
 {
@@ -141,9 +151,9 @@ find_mail_user(struct user *u)
 	return -1;
 }
 
-/* Sets the user with this uid, unless that is nobody.  A negative or too large
- * number could turn into another uid, such as 0; 65534 and 65535 are nobody
- * everywhere. */
+/* Sets the user with this uid; nobody counts as no user.  A negative or too
+ * large number could turn into another uid, such as 0; 65534 and 65535 are
+ * nobody everywhere.  Returns the same as find_user. */
 static int
 find_user_of_uid(struct user *u, long uid)
 {
@@ -161,39 +171,36 @@ find_user_of_uid(struct user *u, long uid)
 	return is_nobody ? -1 : find_user(u, NULL, uid);
 }
 
+/* Returns 1 if the name, without a '/' at its end, can be a file name. */
+static int
+is_box_name(const char *s)
+{
+	char name[PATH_SIZE];
+	size_t n = strlen(s);
+
+	n -= n > 0 && s[n - 1] == '/';
+	text_fmt(name, sizeof(name), "%.*s", (int)n, s);
+	return is_safe_name(name);
+}
+
 /* Sets the owner of the box: 0, or -1 with the outcome. */
 static int
 set_box_user(const char *word, struct user *u, struct outcome *end)
 {
-	size_t n = strlen(word);
-	int bad;
-
 	u->uid = geteuid();
 	u->gid = getegid();
 	errno = 0;
-	bad = text_fmt(u->name, sizeof(u->name), "%s", word) < 0;
-	if (!bad && opt.names) {
-		n -= n > 0 && u->name[n - 1] == '/';
-		u->name[n] = '\0';
-		bad = !is_safe_name(u->name);
-		if (word[n] == '/')
-			strcat(u->name, "/");
-	} else if (!bad) {
-		bad = find_mail_user(u) < 0;
-	}
-	if (!bad)
+	if (text_fmt(u->name, sizeof(u->name), "%s", word) == 0 &&
+	    (opt.names ? is_box_name(u->name) : find_mail_user(u) == 0))
 		return 0;
-	if (errno != 0)
-		return box_set_outcome(end, X_TEMPFAIL, "4.3.0",
-		    "users cannot be looked up now");
-	return box_set_outcome(end, X_NOUSER, "5.1.1",
+	return set_no_user(end, X_NOUSER, "5.1.1",
 	    "there is no such user here");
 }
 
 /* Returns the '@' before the host in a recipient.  NULL: there is none outside
  * a path, a command or a quoted name. */
 static const char *
-host_of(const char *word)
+find_at_sign(const char *word)
 {
 	const char *at;
 
@@ -281,10 +288,10 @@ struct child {
 	struct outcome end;	/* the latest report */
 };
 
-/* Returns 0, with c->error set, if the child was stopped or took too long: its
- * user can do that, and other users' mail must not wait.  Returns 1 otherwise,
- * and sets c->pid to 0 if the child has ended. */
-static int
+/* Sets c->error if the child was stopped or took too long: its user can do
+ * that, and other users' mail must not wait.  Sets c->pid to 0 if the child has
+ * ended. */
+static void
 check_child(struct child *c, double until)
 {
 	int status;
@@ -298,7 +305,6 @@ check_child(struct child *c, double until)
 		else
 			c->pid = 0;	/* a report may be in the pipe */
 	}
-	return c->error == NULL;
 }
 
 /* Bounds the texts of a report, as the child belongs to the user. */
@@ -321,7 +327,9 @@ read_outcome(struct child *c, double until)
 
 	for (;;) {
 		n = fd_wait(c->fd, 0, 0.1);
-		if (n <= 0 && c->pid != 0 && !check_child(c, until))
+		if (n <= 0 && c->pid != 0)
+			check_child(c, until);
+		if (c->error != NULL)
 			return;
 		if (n <= 0)
 			continue;
@@ -509,8 +517,8 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	return lib_message(m->job, m->rcpt, put, out);
 }
 
-/* Adds the first "NAME=VALUE" of each name from the N line.  Further ones, of
- * which a sender can give any number, are left out. */
+/* Adds the first "NAME=VALUE" of each name from the N line.  A sender can give
+ * any number of further values; they are left out. */
 static void
 add_dsn_variables(struct run *run, const char *s)
 {
@@ -602,13 +610,9 @@ static void
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
 	long uid = m->rcpt->priv;
-	int bad = find_user_of_uid(u, uid) < 0;
 
-	if (bad && errno != 0)
-		box_set_outcome(m->end, X_TEMPFAIL, "4.3.0",
-		    "users cannot be looked up now");
-	else if (bad)
-		box_set_outcome(m->end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
+	if (find_user_of_uid(u, uid) < 0)
+		set_no_user(m->end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
 		    "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
 	else if (strcmp(word, NO_MAIL) == 0)
@@ -660,7 +664,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	double began, cost = 0;
 	/* a backslash stops alias lookup; no alias is looked up here */
 	const char *local = r->user + strspn(r->user, "\\");
-	const char *at = host_of(local);
+	const char *at = find_at_sign(local);
 
 	clock_read();
 	began = now.mono;
@@ -767,7 +771,7 @@ set_usual_dir(void)
 int
 main(int argc, char **argv)
 {
-	int c, bad = 0;
+	int c;
 
 	command.channel = env_get("CHANNEL", "local");
 	while ((c = lib_option(argc, argv, &command)) != -1)
@@ -776,15 +780,16 @@ main(int argc, char **argv)
 		case 'd': opt.dir = optarg; break;
 		case 'f': opt.template = optarg; break;
 		case 'm':
-			bad |= size_parse(optarg, LONG_MAX, &opt.size_limit);
+			if (size_parse(optarg, LONG_MAX, &opt.size_limit) < 0)
+				lib_usage();
 			break;
 		case 'n': opt.names = 1; break;
-		case 't': bad |= span_parse(optarg, &opt.time_limit); break;
-		case 'w': bad |= span_parse(optarg, &opt.wait); break;
+		case 't': lib_option_span(&opt.time_limit); break;
+		case 'w': lib_option_span(&opt.wait); break;
 		default:
 			lib_refuse_option(foreign, c);
 		}
-	if (optind < argc || bad || (opt.dir != NULL && *opt.dir != '/'))
+	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
 		lib_usage();
 	check_template();
 	if (opt.dir == NULL)

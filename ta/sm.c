@@ -84,22 +84,17 @@ has_flag(const struct group *gr, const char *flags)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Puts "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
+/* Puts the "From " line, for UUCP with our own name at its end: 0 or -1. */
 static int
 put_separator(struct group *gr)
 {
-	const char *g = gr->rcpt[0]->from->address;
-	char line[LINE_MAX_], *p;
-	time_t wall = time(NULL);
+	char line[LINE_MAX_];
 	const char *ours = gr->mailer->uucp[0] != '\0' ? gr->mailer->uucp :
 	    mailname(NULL);
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
-	text_add(&t, "From %s", *g != '\0' ? g : "MAILER-DAEMON");
-	for (p = line + 5; (p = strchr(p, ' ')) != NULL; )
-		*p = '_';	/* readers split the line at blanks */
-	text_add(&t, " %.24s", asctime(localtime(&wall)));
+	job_add_from(&t, gr->rcpt[0]->from->address);
 	if (has_flag(gr, "U"))
 		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
 		    ours);
