@@ -83,6 +83,15 @@ print_error(const char *line)
 	putc('\n', stderr);
 }
 
+static void
+log_config_line(enum finding what, const char *line)
+{
+	if (what == CF_ERROR)
+		log_err("config %s", line);
+	else
+		log_warn("config %s", line);
+}
+
 /* Prints an error of the configuration on standard error.  Other findings are
  * logged: until the log is open, the log prints its lines there, too. */
 static void
@@ -91,7 +100,7 @@ print_config_line(enum finding what, const char *line)
 	if (what == CF_ERROR)
 		print_error(line);
 	else
-		log_warn("config %s", line);
+		log_config_line(what, line);
 }
 
 /* Prints the reason on standard error, and exits.  Only for the start. */
@@ -153,7 +162,8 @@ print_help(void)
 	    "  -Z file         NAME=value lines: directories, ${NAME} values");
 }
 
-/* A switch of the Makefile.  If it is set, its value differs from its name. */
+/* The name of a switch of the Makefile, and its value, which is the name again
+ * if the switch is not set. */
 #define VALUE(s)	#s
 #define SWITCH(s)	{ #s, VALUE(s) }
 
@@ -269,12 +279,12 @@ join_texts(const char *a, const char *between, const char *b)
 	return strcat(strcat(strcpy(s, a), between), b);
 }
 
-/* Adds NAME=value to opt.vars, at the beginning or at the end.  Of equal names
- * the first counts. */
+/* Adds NAME=value to opt.vars, at the front or at the end.  Of equal names the
+ * first counts. */
 static void
-add_var(char *text, int is_first)
+add_var(char *text, int at_front)
 {
-	unsigned at = is_first ? 0 : me.nvars;
+	unsigned at = at_front ? 0 : me.nvars;
 
 	opt.vars = realloc(opt.vars, (me.nvars + 2) * sizeof(*opt.vars));
 	if (opt.vars == NULL)
@@ -343,8 +353,8 @@ set_location(const char **given, const char *name, const char *def)
 }
 
 /* Returns the path of a program that belongs to the scheduler: in the directory
- * of the scheduler, if its path is known, or in MAILBIN.  Valid until the next
- * call. */
+ * of the scheduler, if that is known and the program can be executed there, or
+ * else in MAILBIN.  Valid until the next call. */
 static char *
 find_program(const char *name)
 {
@@ -401,15 +411,6 @@ set_locations(void)
 
 /* ---- the configuration ----------------------------------------------- */
 
-static void
-log_config_line(enum finding what, const char *line)
-{
-	if (what == CF_ERROR)
-		log_err("config %s", line);
-	else
-		log_warn("config %s", line);
-}
-
 /* Executes scheduler-check (check.c), for -n, with the locations and the values
  * of the file of -Z. */
 static void
@@ -433,7 +434,8 @@ exec_checker(char *address)
 
 /* ---- logs ------------------------------------------------------------ */
 
-/* Opens the log: 0 or -1.  A new log with addresses gets the mode 0640. */
+/* Opens the log, if it is a file: 0 or -1.  A new log with addresses gets the
+ * mode 0640. */
 static int
 log_to_file(const struct config *c)
 {
@@ -444,8 +446,8 @@ log_to_file(const struct config *c)
 	return rc;
 }
 
-#define SYSLOG_LEAST	60	/* seconds; a scheduler-syslog that ends sooner
-				 * waits for a reload */
+#define SYSLOG_LEAST	60	/* seconds that a scheduler-syslog has to live
+				 * to be restarted at once when it ends */
 
 static struct {
 	long	pid;		/* of scheduler-syslog; 0: it does not run */
@@ -483,20 +485,24 @@ start_syslog_child(void)
 #endif
 }
 
-/* Restarts scheduler-syslog, which has ended with this status of wait.  If it
- * has lived for a short time only, perhaps it cannot run, and the next reload
- * restarts it. */
+/* Restarts scheduler-syslog, which has ended with this status of wait.  A
+ * program that has lived for less than SYSLOG_LEAST perhaps cannot run, and is
+ * restarted by the next reload. */
 static void
 reap_syslog(int status)
 {
+	const char *program = find_program("scheduler-syslog");
+
 	syslog_child.pid = 0;
 	close(logs.copy);
 	logs.copy = -1;
-	log_warn("syslog program=%s has ended, %s %d%s",
-	    find_program("scheduler-syslog"), WIFEXITED(status) ? "exit code" :
-	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
-	    WTERMSIG(status), WIFEXITED(status) && WEXITSTATUS(status) ==
-	    X_OSFILE ? " (no scheduler-syslog)" : "");
+	if (WIFSIGNALED(status))
+		log_warn("syslog program=%s has ended, signal %d", program,
+		    WTERMSIG(status));
+	else
+		log_warn("syslog program=%s has ended, exit code %d%s", program,
+		    WEXITSTATUS(status), WEXITSTATUS(status) == X_OSFILE ?
+		    " (no scheduler-syslog)" : "");
 	if (now.mono - syslog_child.born >= SYSLOG_LEAST)
 		start_syslog_child();
 }
@@ -506,15 +512,17 @@ static double logs_due;		/* mono; the next check */
 
 static int log_error, statlog_error;	/* errno of the last try, or 0 */
 
-/* Sets *last and errno to err, the errno of a try, or 0.  Returns 1 if err is
- * an error that differs from the last one. */
-static int
-note_error(int err, int *last)
+/* Logs the error of an open that has returned rc, unless *last, the errno of
+ * the open before it or 0, is the same.  Sets *last. */
+static void
+log_new_error(int rc, int *last, const char *event, const char *file)
 {
-	int is_new = err != 0 && err != *last;
+	int err = rc < 0 ? errno : 0;
 
-	*last = errno = err;
-	return is_new;
+	if (err != 0 && err != *last)
+		log_err("%s file=%s %s; the old one stays in use", event, file,
+		    fd_own_why());
+	*last = err;
 }
 
 /* Opens a new log where the old log was renamed.  If that fails, as the
@@ -523,11 +531,9 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	if (note_error(log_to_file(q.config) < 0 ? errno : 0, &log_error))
-		log_err("log file=%s %s; the old one stays in use",
-		    opt.logfile, fd_own_why());
-	if (note_error(msg_open_statlog() < 0 ? errno : 0, &statlog_error))
-		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
+	log_new_error(log_to_file(q.config), &log_error, "log", opt.logfile);
+	log_new_error(msg_open_statlog(), &statlog_error, "statlog",
+	    opt.statlog);
 }
 
 /* ---- reload ---------------------------------------------------------- */
@@ -540,7 +546,7 @@ use_config(struct config *c)
 	logs.masks = !c->logaddresses;
 	if (c->nodsn)
 		log_err("agent %s/ta/dsn cannot be run; no sender is told of "
-		    "failed mail, which stays", opt.mailbin);
+		    "failed mail, which stays queued", opt.mailbin);
 	q_use_config(c);
 	spool_listen(c->notifysock);
 	status_listen();
@@ -579,17 +585,26 @@ reload(void)
 static char pid_path[PATH_MAX_];
 static int lock_fd;	/* never closed, as a close would end the lock */
 
-/* Prints the number of the process that has the lock, and exits. */
-static void
-die_locked(int fd)
+/* Returns the process that prevents a lock which fd_lock has just refused; 0 if
+ * it has ended meanwhile, or its number is not known on this machine.  Exits if
+ * files cannot be locked. */
+static long
+find_lock_owner(int fd)
 {
 	if (errno != EACCES && errno != EAGAIN)
 		die(X_OSERR, "%s: no lock: %s", opt.postoffice,
 		    strerror(errno));
-	/* the number is 0 if the process has just ended */
+	return fd_lock_at(fd, F_GETLK, F_WRLCK, 0);
+}
+
+static void
+die_locked(long owner)
+{
+	if (owner > 0)
+		die(X_CANTCREAT, "%s: a scheduler is already running on this "
+		    "post office, its process number is %ld", pid_path, owner);
 	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
-	    "office, its process number is %ld", pid_path,
-	    fd_lock_at(fd, F_GETLK, F_WRLCK, 0));
+	    "office", pid_path);
 }
 
 /* Locks the post office for this scheduler, or waits for another scheduler that
@@ -599,6 +614,7 @@ static void
 lock_office(void)
 {
 	int is_ending, is_logged = 0;
+	long owner;
 
 	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
 	    opt.postoffice);
@@ -607,14 +623,14 @@ lock_office(void)
 		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
 		    fd_own_why());
 	for (; fd_lock(lock_fd) < 0; clock_read()) {
+		owner = find_lock_owner(lock_fd);
 		is_ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK,
 		    ENDING_BYTE) == 0;
 		if (now.mono > (is_ending ? WAIT_MOST : WAIT_LEAST))
-			die_locked(lock_fd);
-		if (is_ending && !is_logged++)
+			die_locked(owner);
+		if (is_ending && owner > 0 && !is_logged++)
 			log_warn("waiting pid=%ld is ending; this scheduler "
-			    "waits %d seconds at most", fd_lock_at(lock_fd,
-			    F_GETLK, F_WRLCK, 0), WAIT_MOST);
+			    "waits %d seconds at most", owner, WAIT_MOST);
 		sleep(1);
 	}
 }
@@ -634,7 +650,7 @@ write_pid_file(void)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
 	if (fd_lock(fd) < 0 && (st.st_mode & 044) == 0)
-		die_locked(fd);
+		die_locked(find_lock_owner(fd));
 	fchmod(fd, 0644);
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
@@ -648,7 +664,7 @@ write_pid_file(void)
 /* Adds 1 to the count of starts on disk.  Without a clock, times repeat after a
  * start, and spool ids contain this number (lib/office.c). */
 static void
-count_start(void)
+increment_start_count(void)
 {
 	char line[24] = "";
 	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644);
@@ -664,10 +680,11 @@ count_start(void)
 
 /* ---- signals --------------------------------------------------------- */
 
-static volatile sig_atomic_t got_term, got_reload, got_child;
+static volatile sig_atomic_t got_reload, got_child;	/* 0, 1 */
+static volatile sig_atomic_t got_term;	/* number of signals to end */
 static int wake_pipe[2];
 
-/* Sets the flag of the signal, and writes a byte into the pipe.  The byte makes
+/* Notes the signal, and writes a byte into the pipe.  The byte makes
  * select return, even if the signal comes just before the call. */
 static void
 on_signal(int sig)
@@ -958,8 +975,8 @@ raise_descriptors(void)
 static void
 log_limits(long descriptors)
 {
-	log_info("limits maxta=%ld descriptors=%ld for each agent=%d",
-	    opt.agents, descriptors, CMD_FDS);
+	log_info("limits maxta=%ld descriptors=%ld agent=%d is what one "
+	    "agent needs of them", opt.agents, descriptors, CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "
@@ -999,7 +1016,7 @@ set_up_daemon(void)
 	lock_office();
 	write_pid_file();
 	if ((long)now.wall < SANE_WALL)
-		count_start();
+		increment_start_count();
 	catch_signals();
 	if (msg_open_statlog() < 0)
 		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_own_why());

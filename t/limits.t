@@ -235,7 +235,7 @@ END
 	VALGRIND=$tmp/bin/ta/few
 	ok 'the scheduler starts with few descriptors' \
 	    sched_start "$po" "$tmp/cf"
-	each=$(lines 'limits maxta' | sed 's/.*each agent=//')
+	each=$(lines 'limits maxta' | sed 's/.* agent=//;s/ .*//')
 	fds=64
 	! without NO_RLIMIT || fds=40
 	like 'maxta is probed: descriptors less 30, for each agent' \
