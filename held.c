@@ -40,8 +40,8 @@ find_link(int is_address, const char *text)
 	return p;
 }
 
-/* Returns a new hold, not in the list yet.  NULL: the pattern is wrong or, with
- * errno ENOMEM, there is no memory. */
+/* Returns a new hold, not in the list yet; or NULL with errno EINVAL if the
+ * pattern is wrong, or ENOMEM. */
 static struct hold *
 new_hold(int is_address, const char *text)
 {
@@ -50,6 +50,7 @@ new_hold(int is_address, const char *text)
 	if (h == NULL)
 		return NULL;
 	strcpy(h->text, text);
+	errno = EINVAL;		/* for a wrong pattern, which sets none */
 	if (is_address && pat_expand(text, &h->patterns) != NULL) {
 		free(h);
 		return NULL;
@@ -127,16 +128,16 @@ held_read_file(void)
 	bad = f == NULL;
 	while (!bad && fgets(line, sizeof(line), f) != NULL)
 		bad = parse_hold(line, &dropped) < 0;
-	bad = bad || ferror(f);
-	if (bad)
+	if (bad || ferror(f)) {
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());
-	if (f != NULL)
-		fclose(f);
-	if (dropped && !bad && fd_replace(path, print_holds) < 0)
+		return -1;
+	}
+	fclose(f);
+	if (dropped && fd_replace(path, print_holds) < 0)
 		log_warn("holds file=%s cannot be written: %s", path,
 		    strerror(errno));
-	return bad ? -1 : 0;
+	return 0;
 }
 
 /* ---- questions ------------------------------------------------------- */
