@@ -91,7 +91,7 @@ static struct {
 /* Gives the client less time.  The scheduler sends SIGCONT while no further
  * dump may start. */
 static void
-on_sigcont(int sig)
+shorten_alarm(int sig)
 {
 	(void)sig;
 	if (!is_busy)
@@ -157,6 +157,7 @@ emit_field(int has_number, long n)
 		emit("\t-");
 }
 
+/* Returns the seconds until this time, negative if it is past. */
 static long
 seconds_until(double mono)
 {
@@ -513,7 +514,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 /* Returns the last clause that the ring matched, which is the one with the
  * command if there is a command; or NULL. */
 static const struct clause *
-get_clause(const struct ring *r)
+get_last_clause(const struct ring *r)
 {
 	const struct conf *f = r->conf;
 
@@ -526,7 +527,8 @@ by_thread(const void *a, const void *b)
 {
 	const struct thread *t = rows.v[*(const unsigned *)a]->thread;
 	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
-	const struct clause *c = get_clause(t->ring), *d = get_clause(u->ring);
+	const struct clause *c = get_last_clause(t->ring);
+	const struct clause *d = get_last_clause(u->ring);
 	int n;
 
 	if (t->ring == u->ring) {
@@ -551,7 +553,7 @@ get_row_thread(unsigned at)
 static unsigned
 emit_ring(const struct ring *r, unsigned at)
 {
-	const struct clause *c = get_clause(r);
+	const struct clause *c = get_last_clause(r);
 	const char *text = c != NULL ? c->text : "*/*";
 	unsigned threads = 0, first = at, end;
 	const struct thread *t;
@@ -614,21 +616,6 @@ emit_m_line(const struct message *m)
 	    *flags != '\0' ? flags : "-",
 	    ctl_read_last_field(m->name, "se", sender, sizeof(sender)) == 0 ?
 	    clean_text(sender, 0) : "?");
-}
-
-/* Writes m lines of messages without vertices: a DSN is due, or the files could
- * not be removed. */
-static void
-emit_bare_messages(void)
-{
-	const struct message *m;
-	struct hlink *l;
-
-	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
-		m = OWNER(struct message, link, l);
-		if (m->nvertices == 0 && m->end < END_DROP)
-			emit_m_line(m);
-	}
 }
 
 /* Writes an s line for each skipped file, with the process that has the lock,
@@ -732,24 +719,10 @@ emit_d_line(const struct thread *t)
 	emit("\t%u\n", (unsigned)t->deaths);
 }
 
-/* Writes the c line, and a line for each hold. */
-static void
-emit_totals_and_holds(void)
-{
-	const struct totals *t = &q.total;
-	const struct hold *h;
-
-	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
-	    t->deferred, t->failed, t->dsns, t->aside);
-	for (h = opt.quiet ? NULL : q.holds; h != NULL; h = h->next)
-		emit("h\t%-s\t%-s\n", h->patterns != NULL ? "address" :
-		    "message", clean_text(h->text, 0));
-}
-
-/* Returns 1 if the client wants facts: at a pipe or a file always, at the port
- * if it ends its side of the connection. */
+/* Returns 1 if the client is to get facts: at a pipe or a file always, at the
+ * port if the client ends its side of the connection within FACTS_TIMEOUT. */
 static int
-await_facts_wish(int fd)
+has_asked_for_facts(int fd)
 {
 	struct timeval tv;
 	fd_set set;
@@ -773,12 +746,19 @@ await_facts_wish(int fd)
 static void
 emit_facts(void)
 {
+	const struct totals *n = &q.total;
+	const struct hold *h;
+	const struct message *m;
 	struct hlink *l;
 	unsigned i;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean_text(opt.postoffice, 0),
 	    (long)now.wall, NOW);
-	emit_totals_and_holds();
+	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", n->accepted, n->delivered,
+	    n->deferred, n->failed, n->dsns, n->aside);
+	for (h = opt.quiet ? NULL : q.holds; h != NULL; h = h->next)
+		emit("h\t%-s\t%-s\n", h->patterns != NULL ? "address" :
+		    "message", clean_text(h->text, 0));
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!th_is_local(OWNER(struct thread, link, l)))
 			emit_d_line(OWNER(struct thread, link, l));
@@ -788,17 +768,22 @@ emit_facts(void)
 		emit_v_line(i);
 		emit_r_lines(i);
 	}
-	if (!opt.quiet) {
-		emit_bare_messages();
-		emit_stubs();
+	/* messages without vertices: a DSN is due, or the files could not be
+	 * removed */
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
+		m = OWNER(struct message, link, l);
+		if (!opt.quiet && m->nvertices == 0 && m->end < END_DROP)
+			emit_m_line(m);
 	}
+	if (!opt.quiet)
+		emit_stubs();
 	emit("End:\n");
 }
 
 int
 dump_queue(int fd)
 {
-	signal(SIGCONT, on_sigcont);	/* needed for the first signal only */
+	signal(SIGCONT, shorten_alarm);	/* needed for the first signal only */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;		/* escapes for %s of emit */
@@ -809,7 +794,7 @@ dump_queue(int fd)
 	}
 	emit_vertices();
 	emit_report();
-	if (await_facts_wish(fd))
+	if (has_asked_for_facts(fd))
 		emit_facts();
 	write_out();
 	return 0;
