@@ -51,12 +51,15 @@ int
 mem_grow(void **v, unsigned n, unsigned *room, size_t size)
 {
 	unsigned more = *room < 8 ? 8 : *room + *room / 2;
-	void *new = n < *room ? *v : realloc(*v, more * size);
+	void *new;
 
+	if (n < *room)
+		return 0;
+	new = realloc(*v, more * size);
 	if (new == NULL)
 		return -1;
 	*v = new;
-	*room = n < *room ? *room : more;
+	*room = more;
 	return 0;
 }
 
@@ -264,6 +267,7 @@ dir_sync(const char *path)
 	if (fd >= 0)
 		close(fd);
 	errno = error;
-	return error == 0 ? DIR_SYNCED :
-	    is_unsupported(error) ? DIR_CANNOT : DIR_ERROR;
+	if (error == 0)
+		return DIR_SYNCED;
+	return is_unsupported(error) ? DIR_CANNOT : DIR_ERROR;
 }

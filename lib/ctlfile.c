@@ -83,8 +83,7 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define N_LINES	6	/* lines behind a recipient that are searched for the N
-			 * line */
+#define N_LINES	6	/* most lines from a recipient to its N line */
 
 const char *const ctl_cancels[] = { "", "to be deleted", "to be bounced" };
 
@@ -247,13 +246,6 @@ copy_word(const char **p, char *word, int lower)
 	return 0;
 }
 
-static void
-skip_word(const char **p)
-{
-	*p = word_end(*p);
-	*p += **p != '\0';
-}
-
 /* Cuts a list of hosts, such as ((mx1 mx2)(mx3)), down to its first host, mx1.
  */
 static void
@@ -281,25 +273,13 @@ has_lock_field(const struct ctl *c)
 	    (c->l.line[1] == '~' && is_base36(p)));
 }
 
-/* Returns the number in the four bytes of a delay field. */
-static unsigned long
-delays_of(const char *field)
-{
-	unsigned long n = 0;
-	int i;
-
-	for (i = 0; i < 4; i++)
-		if (field[i] >= '0' && field[i] <= '9')
-			n = n * 10 + (field[i] - '0');
-	return n;
-}
-
 /* Reads the lock and delay fields of the current recipient line.  Returns the
  * words behind them, or NULL. */
 static const char *
 parse_rcpt_fields(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
+	int i;
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return NULL;
@@ -312,8 +292,10 @@ parse_rcpt_fields(struct ctl *c)
 		if (strlen(p) < 4)
 			return NULL;
 		c->delay_at = c->l.off + (p - c->l.line);
-		c->delays = delays_of(p);
-		p += 4;
+		c->delays = 0;
+		for (i = 0; i < 4; i++, p++)
+			if (*p >= '0' && *p <= '9')
+				c->delays = c->delays * 10 + (*p - '0');
 	}
 	return p;
 }
@@ -342,14 +324,16 @@ value_of(struct ctl *c)
 const char *
 ctl_read_sender(struct ctl *c)
 {
-	const char *p = value_of(c), *chan = p;
+	const char *p = value_of(c);
 	struct text t;
 	size_t n;
+	int i;
 
-	if (c->l.line[0] == 's') {
-		skip_word(&p);
-		c->is_dsn = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
-		skip_word(&p);
+	if (c->l.line[0] == 's')
+		c->is_dsn = ctl_is_word(p, strcspn(p, " \t"), "ERROR");
+	for (i = 0; i < 2 && c->l.line[0] == 's'; i++) {
+		p = word_end(p);	/* of the channel, then of the host */
+		p += *p != '\0';
 	}
 	n = word_end(p) - p;
 	text_init(&t, c->user, sizeof(c->user));

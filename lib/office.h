@@ -45,7 +45,7 @@ struct spool_time {
 void	spool_time(const struct stat *, struct spool_time *);
 /* Sets id to ZMailer's spool id of the message: 0, or -1.  A time that is NULL
  * or not known is taken from the message file at path, ../queue/NAME if path is
- * NULL.  If the clock was not set, ".START" follows. */
+ * NULL.  If the clock was not set, a dot and the number of starts follow. */
 int	spool_id(const char *name, const struct spool_time *, const char *path,
 	    char *id, size_t size);
 

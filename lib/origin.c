@@ -191,10 +191,10 @@ origin_read_head(struct diags *n, struct head *h)
 
 /* ---- origins --------------------------------------------------------- */
 
-/* Reads the header behind the current m line.  Returns 1 if the message is a
- * DSN on a DSN. */
+/* Reads the header behind the current m line.  Returns 1 if it has
+ * DOUBLE_FIELD: the message is a DSN on a DSN. */
 static int
-read_double_field(struct ctl *c)
+has_double_field(struct ctl *c)
 {
 	size_t len = sizeof(DOUBLE_FIELD) - 1;
 	int twice = 0;
@@ -205,10 +205,10 @@ read_double_field(struct ctl *c)
 	return twice;
 }
 
-/* Notes that an origin begins at the current line, and the sender if the line
- * has one. */
+/* Begins the origin at the current line, with the sender if the line has one.
+ */
 static void
-note_begin(struct origin *g)
+begin_origin(struct origin *g)
 {
 	g->from = g->w.l.off;
 	if (g->w.l.line[0] == 'm')
@@ -217,10 +217,10 @@ note_begin(struct origin *g)
 	g->long_sender = g->w.long_sender;
 }
 
-/* Notes that the origin ends at the current line, and reads the header if it
- * begins there.  Returns 1 if the origin is complete. */
+/* Ends the origin at the current line, and reads the header if it begins there.
+ * Returns 1 if the origin is complete, 0 if its header comes later. */
 static int
-note_end(struct origin *g)
+end_origin(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
@@ -230,7 +230,7 @@ note_end(struct origin *g)
 		return 0;
 	g->mline = g->w.l.off;
 	g->hdr = (long)(g->mline + g->w.l.len + 1);
-	g->twice = read_double_field(&g->w);
+	g->twice = has_double_field(&g->w);
 	return 1;
 }
 
@@ -274,9 +274,9 @@ read_origin(struct origin *g, unsigned long off)
 		    g->w.in_block))
 			continue;
 		if (g->w.l.off < off)
-			note_begin(g);
+			begin_origin(g);
 		else
-			is_complete = note_end(g);
+			is_complete = end_origin(g);
 	}
 }
 

@@ -34,7 +34,7 @@ struct diags {
 
 /* Opens transport/name: 0, or -1 with errno. */
 int	diag_open(struct diags *, const char *name);
-/* Begins to read a file that the caller has opened and closes. */
+/* Begins to read a file that the caller opens before and closes after. */
 void	diag_start(struct diags *, int fd, const char *name);
 /* The errno of a read that failed, or 0. */
 #define diag_error(n) \
@@ -54,7 +54,8 @@ int	diag_set_delays(struct diags *, unsigned long count);
 /* Reads the UTF-8 character at s.  Returns its length in bytes; 0 for ASCII, a
  * surrogate and bytes that are no UTF-8. */
 size_t	utf8_read(const char *s, unsigned long *character);
-/* Decodes n bytes of xtext (RFC 3461).  xtext_add adds n bytes as xtext. */
+/* Decodes n bytes of xtext (RFC 3461), as far as to has room.  xtext_add adds n
+ * bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
 int	xtext_is_valid(const char *);	/* as RFC 3461 defines xtext */
@@ -98,7 +99,7 @@ struct origin {
 
 #define DOUBLE_FIELD	"X-Undeliverable-Report"
 
-/* Begins to look for origins in the file that was opened. */
+/* Begins to look for origins in the file of the diags. */
 void	origin_start(const struct diags *, struct origin *);
 /* Sets the origin of the recipient at off: 0, or -1 if the file cannot be read
  * and diag_error has the errno. */

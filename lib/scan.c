@@ -26,7 +26,9 @@ compare(const void *pa, const void *pb)
 		return a->mtime < b->mtime ? -1 : 1;
 	na = strlen(a->name);
 	nb = strlen(b->name);
-	return na != nb ? na < nb ? -1 : 1 : strcmp(a->name, b->name);
+	if (na != nb)
+		return na < nb ? -1 : 1;
+	return strcmp(a->name, b->name);
 }
 
 /* Adds a file: 0, or -1 without memory. */

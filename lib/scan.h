@@ -26,7 +26,7 @@ void	scan_free(struct scan *);
 unsigned scan_count(const char *po, const char *dir,
 	    int (*fits)(const char *));
 
-#define OFFICE_ROUTERS	10
+#define OFFICE_ROUTERS	10	/* router, eight of ROUTERDIRS, OFFICE_BULK */
 
 /* office_routers: the directories that submit -q reads, in their order: router,
  * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and

@@ -38,7 +38,7 @@
  * can fail.
  *
  * The hash table chains entries through links inside them, and doubles when it
- * is full.  If there is no memory to double it, it grows slower instead.
+ * is full.  If there is no memory to double it, its chains get longer.
  *
  * Nothing in this file knows about mail, and nothing here calls upwards.
  */
@@ -74,7 +74,7 @@ text_init(struct text *t, char *buf, size_t size)
 
 /* Copies the bytes unchanged. */
 static void
-text_copy(struct text *t, const char *s, size_t n)
+copy_bytes(struct text *t, const char *s, size_t n)
 {
 	size_t room = t->size - 1 - t->len;
 
@@ -94,12 +94,13 @@ is_clean(int c, int clean)
 	return (c > ' ' || (c == ' ' && clean < 2)) && c < 127 && c != '\\';
 }
 
+/* Copies the byte unchanged. */
 static void
-text_byte(struct text *t, int c)
+copy_byte(struct text *t, int c)
 {
 	char byte = (char)c;
 
-	text_copy(t, &byte, 1);
+	copy_bytes(t, &byte, 1);
 }
 
 /* Copies runs of clean bytes at once: byte by byte, a third of all instructions
@@ -111,19 +112,19 @@ text_put(struct text *t, const char *s, size_t n)
 	int shift;
 
 	if (!t->clean) {
-		text_copy(t, s, n);
+		copy_bytes(t, s, n);
 		return;
 	}
 	for (;; s++) {
 		for (run = s; s < end && is_clean((unsigned char)*s, t->clean);
 		    s++)
 			;
-		text_copy(t, run, s - run);
+		copy_bytes(t, run, s - run);
 		if (s == end)
 			return;
-		text_byte(t, '\\');
+		copy_byte(t, '\\');
 		for (shift = 6; shift >= 0; shift -= 3)
-			text_byte(t, '0' + ((unsigned char)*s >> shift & 7));
+			copy_byte(t, '0' + ((unsigned char)*s >> shift & 7));
 	}
 }
 
@@ -141,7 +142,7 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 		*--p = '-';
 	while (end - p < width && p > d)
 		*--p = (char)pad;
-	text_copy(t, p, end - p);
+	copy_bytes(t, p, end - p);
 }
 
 /* Adds at most prec bytes of s, or all of s if prec < 0. */
@@ -168,7 +169,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		p = strchr(f, '%');
 		n = p == NULL ? strlen(f) : (size_t)(p - f);
 		if (n > 0)
-			text_copy(t, f, n);
+			copy_bytes(t, f, n);
 		if (p == NULL)
 			return;
 		f = p + 1;
@@ -208,10 +209,10 @@ text_vadd(struct text *t, const char *f, va_list ap)
 			    va_arg(ap, unsigned), 0, left ? 0 : width, pad);
 			break;
 		default:
-			text_byte(t, *f == 'c' ? va_arg(ap, int) : *f);
+			copy_byte(t, *f == 'c' ? va_arg(ap, int) : *f);
 		}
 		while (left && t->len - n < (size_t)width && !t->cut)
-			text_byte(t, ' ');
+			copy_byte(t, ' ');
 		t->clean = was;
 	}
 }
@@ -312,7 +313,7 @@ span_add(struct text *t, long s, int n)
 	int i;
 
 	if (s < 0) {
-		text_byte(t, '-');
+		copy_byte(t, '-');
 		s = -s;
 	}
 	for (i = 0; s < unit_seconds[i] && i < SECONDS; i++)
@@ -369,7 +370,7 @@ log_stamp(void)
 }
 
 /* Replaces each word that contains an @ by a single @.  A word ends where an
- * address ends; blanks in quotes before the @ belong to it. */
+ * address ends; blanks in quotes before the @ belong to the word. */
 static void
 mask_addresses(struct text *t)
 {
@@ -439,8 +440,8 @@ log_line(int level, const char *f, va_list ap)
 	if (level > logs.level)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
-	text_copy(&t, log_stamp(), 14);
-	text_copy(&t, name[level], strlen(name[level]));
+	copy_bytes(&t, log_stamp(), 14);
+	copy_bytes(&t, name[level], strlen(name[level]));
 	t.clean = 1;
 	text_vadd(&t, f, ap);
 	if (logs.masks)
@@ -730,7 +731,7 @@ fd_append(int *to, const char *path)
 	struct stat st, opened, target;
 	int exists = lstat(path, &st) == 0;
 	int is_link = exists && S_ISLNK(st.st_mode);
-	int fd, how = is_link ? 0 : exists ? O_NOFOLLOW : O_EXCL;
+	int fd, how = exists ? O_NOFOLLOW : O_EXCL;
 
 	if (*to > 2 && fstat(*to, &opened) == 0 && stat(path, &target) == 0 &&
 	    is_same_file(&opened, &target))
@@ -739,7 +740,8 @@ fd_append(int *to, const char *path)
 	if (exists && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
 	    st.st_uid != geteuid())
 		return -1;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | how, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
+	    (is_link ? 0 : how), 0644);
 	if (fd < 0)
 		return -1;
 	if (!is_link && (fstat(fd, &opened) < 0 ||

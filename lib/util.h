@@ -167,8 +167,9 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 struct clocks {
 	double	mono;		/* seconds since the first clock_read; of a
 				 * sleep of the machine, an hour at most */
-	double	up;		/* seconds since a fixed moment, such as boot,
-				 * all of a sleep included */
+	double	up;		/* seconds since a fixed moment, such as boot; a
+				 * sleep counts whole or not at all, as the
+				 * system has it */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 
@@ -198,10 +199,10 @@ int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
 /* 1 if two struct stat are those of one file. */
 #define is_same_file(a, b) \
 	((a)->st_ino == (b)->st_ino && (a)->st_dev == (b)->st_dev)
-/* Opens a regular file, never through a link, and sets its status if that is
- * not NULL.  Returns a descriptor, or -1 with errno; EINVAL means that it is
- * not a regular file. */
-int	fd_plain(const char *path, int flags, struct stat *);
+/* Opens a regular file, never through a link, and stores its status in st,
+ * unless st is NULL.  Returns a descriptor, or -1 with errno; EINVAL means that
+ * the file is not regular. */
+int	fd_plain(const char *path, int flags, struct stat *st);
 /* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
  * regular, no link, one name, owned by root or us.  Returns a descriptor, or -1
  * with errno; EPERM means that it is another kind of file.  fd_own_why returns

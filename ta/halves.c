@@ -65,6 +65,7 @@ static struct {
 	pid_t	pid;		/* the talker; 0: there is none */
 	enum trouble trouble;	/* nothing is read or sent after trouble */
 	double	until;		/* mono; the end of a wait of the keeper */
+	double	beat;		/* mono; the talker's last sign of life */
 	long	logged;		/* log lines of this job */
 	size_t	have, used;	/* bytes in inbuf, bytes of inbuf consumed */
 	size_t	held;		/* bytes in outbuf */
@@ -347,12 +348,11 @@ halves_beat_interval(void)
 void
 halves_beat(void)
 {
-	static double last;
-
 	clock_read();
-	if (halves->single || now.mono - last < halves_beat_interval() / 2)
+	if (halves->single ||
+	    now.mono - side.beat < halves_beat_interval() / 2)
 		return;
-	last = now.mono;
+	side.beat = now.mono;
 	put_bytes(".", 1);
 	send_request();
 }
@@ -689,43 +689,41 @@ answer_request(int c, struct lib_job *job, struct lib_rcpt **rcpts,
 	}
 }
 
-/* Ends a talker in trouble, and sets the verdict on the recipients that it has
- * left. */
+/* Ends a talker in trouble, and defers the recipients that it has left. */
 static void
-end_failed_talker(struct text *t, int *code, const char **status)
+end_failed_talker(struct lib_job *job)
 {
 	enum trouble why = side.trouble;
 	int end = end_talker(why == GONE ? END_WAIT : 0);
+	char text[200];
+	struct text t;
 
-	*code = X_TEMPFAIL;
-	*status = "4.3.0";
-	text_add(t, "the process that talks to the network ");
+	text_init(&t, text, sizeof(text));
+	text_add(&t, "the process that talks to the network ");
 	if (why == SILENT) {
-		text_add(t, "said nothing for ");
-		span_add(t, (long)halves->silence, 2);
-		text_add(t, ", perhaps since name servers do not answer");
-		*code = X_DEFERALL;
-		*status = "4.4.3";
+		text_add(&t, "said nothing for ");
+		span_add(&t, (long)halves->silence, 2);
+		text_add(&t, ", perhaps since name servers do not answer");
 	} else if (why == WRONG) {
-		text_add(t, "sent an invalid request and was killed");
+		text_add(&t, "sent an invalid request and was killed");
 	} else if (end != -1 && WIFSIGNALED(end)) {
-		text_add(t, "died of signal %d", WTERMSIG(end));
+		text_add(&t, "died of signal %d", WTERMSIG(end));
 	} else if (end != -1 && WIFEXITED(end)) {
-		text_add(t, "ended with exit code %d", WEXITSTATUS(end));
+		text_add(&t, "ended with exit code %d", WEXITSTATUS(end));
 	} else {
-		text_add(t, "is gone");
+		text_add(&t, "is gone");
 	}
+	lib_report_rest(job, why == SILENT ? X_DEFERALL : X_TEMPFAIL,
+	    why == SILENT ? "4.4.3" : "4.3.0", text);
 }
 
 void
 halves_work(struct lib_job *job)
 {
 	struct lib_rcpt **rcpts, *r;
-	const char *status;
 	unsigned long n = 0;
 	char why[200];
-	struct text t;
-	int c, code;
+	int c;
 
 	if (halves->single) {
 		if (!begun && halves->begin != NULL)
@@ -755,11 +753,8 @@ halves_work(struct lib_job *job)
 		if (c >= 0)
 			answer_request(c, job, rcpts, n);
 	free(rcpts);
-	if (side.trouble == NONE)
-		return;
-	text_init(&t, why, sizeof(why));
-	end_failed_talker(&t, &code, &status);
-	lib_report_rest(job, code, status, why);
+	if (side.trouble != NONE)
+		end_failed_talker(job);
 }
 
 void

@@ -8,13 +8,12 @@
 
 struct halves {
 	int	single;		/* one process does the work of both halves */
-	/* Functions that the talker calls: for a job; before it gives up its
-	 * rights, or NULL; and before it ends. */
-	lib_work *work;
-	void	(*begin)(void);
-	void	(*end)(void);
-	/* Function that the keeper calls with a line of halves_log, or NULL. */
-	void	(*log)(const char *, size_t);
+	lib_work *work;		/* called by the talker for each job */
+	void	(*begin)(void);	/* called by the talker before it gives up its
+				 * rights, or NULL */
+	void	(*end)(void);	/* called by the talker before it ends */
+	void	(*log)(const char *, size_t);	/* called by the keeper with a
+				 * line of halves_log, or NULL */
 	double	silence;	/* seconds without a request or a sign of life
 				 * after which the talker is killed */
 	double	parting;	/* seconds that the talker's end may take */
@@ -34,8 +33,8 @@ void	halves_end(void);
 
 /* Sends a line from the talker to the keeper's log function. */
 void	halves_log(const char *, size_t);
-/* Sends a sign of life from a talker that waits; to be called at least every
- * halves_beat_interval() seconds. */
+/* Sends a sign of life from a talker that waits.  halves_beat_interval returns
+ * the most seconds between two calls. */
 void	halves_beat(void);
 double	halves_beat_interval(void);
 

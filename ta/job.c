@@ -100,7 +100,7 @@ read_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
 /* Tries for a short time to get the guard; gives up at once where there are no
  * fcntl locks. */
 static void
-wait_for_guard(const struct lib_job *job)
+try_guard(const struct lib_job *job)
 {
 	int i;
 
@@ -157,7 +157,8 @@ job_get_sender(struct lib_job *job, unsigned long off, const char *address,
 struct scan {
 	struct lib_job *job;
 	const char *channel, *host;	/* address of the job; host NULL: any */
-	const char *offsets;	/* the recipients: ",40,1200,", NULL: any */
+	const char *offsets;	/* of the recipients, as ",40,1200,"; NULL:
+				 * any */
 	struct lib_rcpt **end;	/* link for the next recipient */
 	struct lib_rcpt *last;	/* recipient whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first recipient without a header so far */
@@ -339,7 +340,7 @@ job_lock(struct lib_job *job)
 
 	mine[0] = '~';
 	lock_print(mine + 1, (long)getpid());
-	wait_for_guard(job);
+	try_guard(job);
 	for (r = job->rcpts; r != NULL; r = r->next)
 		lock_rcpt(job, r, mine);
 	while ((r = *p) != NULL) {

@@ -11,8 +11,8 @@
  * offset).  A damaged file has no recipients. */
 void	job_scan(struct lib_job *, const char *channel, const char *host,
 	    const char *offsets);
-/* Locks the recipients and frees those that could not be locked.  Returns the
- * number of the others. */
+/* Locks the recipients, and frees those that cannot be locked.  Returns the
+ * number of recipients that are left. */
 int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
 /* Returns the sender whose line is at off: the last one of the job if that is
@@ -40,11 +40,11 @@ enum copy_end job_copy(int fd, off_t at, off_t most,
  * ASCII: these bytes of the sender become '_'. */
 void	job_add_from(struct text *, const char *sender);
 
-/* A put for a FILE. */
+/* Writes a piece to a FILE: 0 or -1; a put for the functions above. */
 int	job_put_file(void *file, const char *, size_t);
 
-/* filter: changes of a message while it is passed on; the caller sets the
- * members up to in_body, and the others to 0. */
+/* filter: changes of a message while it is passed on.  The caller sets put to
+ * in_body, and at and last to 0. */
 struct filter {
 	int	(*put)(void *, const char *, size_t);
 	void	*out;		/* first argument of put */
@@ -59,10 +59,11 @@ struct filter {
 	int	last;		/* the last byte that was put */
 };
 
-/* Put a piece of the message, a text that only crlf changes, and what is held
- * back at the end of the message: 0 or -1. */
+/* Passes on a piece of the message: 0 or -1. */
 int	filter_put(void *filter, const char *, size_t);
+/* Passes on a text that only crlf changes: 0 or -1. */
 int	filter_text(struct filter *, const char *);
+/* At the end of the message, passes on what is held back: 0 or -1. */
 int	filter_flush(struct filter *);
 
 #endif

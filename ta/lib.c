@@ -47,7 +47,7 @@ static struct {
 	long	idle_after;	/* seconds until idle is called */
 	void	(*idle)(void);		/* argument of lib_when_idle, or NULL */
 	const struct lib_command *command;	/* argument of lib_option */
-} agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL, NULL };
+} agent;
 
 const struct lib_far *lib_far;
 
@@ -91,17 +91,17 @@ send_or_exit(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Adds text as one field of a line: blanks for separators of fields, and
- * end_of_line for each end of a line.  end_of_line is a CR in the text of a
- * report, as the protocol has it, and a blank in other fields. */
+/* Adds a text as one field of a line: blanks stand for separators of fields,
+ * newline_as for each newline and carriage return.  newline_as is a CR in the
+ * text of a report, as the protocol has it, and a blank in other fields. */
 static void
-add_clean(struct text *t, const char *s, int end_of_line)
+add_clean(struct text *t, const char *s, int newline_as)
 {
 	int c;
 
 	for (; *s != '\0'; s++) {
 		c = *s == '\t' || *s == '\1' ? ' ' : *s;
-		text_add(t, "%c", c == '\n' || c == '\r' ? end_of_line : c);
+		text_add(t, "%c", c == '\n' || c == '\r' ? newline_as : c);
 	}
 }
 

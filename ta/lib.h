@@ -87,14 +87,15 @@ void	lib_report_job(const char *name, const char *verdict, const char *text);
 /* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
 const char *lib_share(const char *name);
 
-/* The command line of an agent; the caller sets the first four members. */
+/* The command line of an agent.  The caller sets the first four members, and
+ * may set channel and host, which the options then replace. */
 struct lib_command {
 	const char *name;	/* name of the agent */
 	const char *version;	/* what -V prints behind the name */
 	const char *usage;	/* its options, for people */
 	const char *letters;	/* its options, for getopt */
-	const char *channel;	/* set by -c */
-	const char *host;	/* set by -h */
+	const char *channel;	/* of -c */
+	const char *host;	/* of -h */
 	int	check_only;	/* -N was given */
 };
 
