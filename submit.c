@@ -4,8 +4,9 @@
  * submit takes the options of sendmail that programs use, and may be called by
  * that name.  It routes all recipients by a table before it writes anything.
  * If an address is wrong or refused, submit prints the reason, the others get
- * the message, and the sender gets a DSN.  If all are, nothing is queued, and
- * the exit status says why; with -oem or -oee the sender gets a DSN then, too.
+ * the message, and the sender gets a DSN.  If nobody gets the message, it is
+ * not queued, and the exit status says why; with -oem or -oee it is queued for
+ * a DSN to the sender.
  * Exit status 0 means that the message is on disk, in the queue or in router/.
  *
  * A user who may write to the queue puts the message there.  Other users put it
@@ -121,8 +122,8 @@ set_option(int c, const char *arg)
 		break;
 	case 'V':
 		if (*arg == '\0' || strlen(arg) > 100 || !xtext_is_valid(arg))
-			return usage("-V %s: it is no xtext of at most 100 "
-			    "bytes", arg);
+			return usage("-V %s: write up to 100 bytes of xtext, "
+			    "without blanks, +3D for = and +2B for +", arg);
 		opt.envid = arg;
 		break;
 	case 'b': opt.mode = *arg; break;

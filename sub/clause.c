@@ -40,7 +40,7 @@ void
 clause_show(const char *channel, const char *host)
 {
 	char line[LINE_MAX_], address[64 + DOMAIN_SIZE + 2];
-	FILE *f = NULL;
+	FILE *f;
 	int p[2], shown = 0;
 	pid_t pid;
 
@@ -60,8 +60,9 @@ clause_show(const char *channel, const char *host)
 		_exit(X_OSFILE);
 	}
 	close(p[1]);
-	if (pid > 0)
-		f = fdopen(p[0], "r");
+	f = pid > 0 ? fdopen(p[0], "r") : NULL;
+	if (f == NULL)
+		close(p[0]);
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
 		shown |= print_clause(line);
 	if (f != NULL)

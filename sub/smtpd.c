@@ -225,7 +225,7 @@ set_mail_parameter(const char *name, char *value)
 	text_lower(value);
 	return strcmp(name, "body") == 0 && (strcmp(value, "7bit") == 0 ||
 	    strcmp(value, "8bitmime") == 0) ? NULL :
-	    "555 5.5.4 a parameter of MAIL is not known";
+	    "555 5.5.4 a parameter of MAIL is wrong, or not known";
 }
 
 static const char *

@@ -279,8 +279,7 @@ struct recipient {
 	const char *addr;	/* the address as given */
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
-	unsigned long line;	/* line of the table that decided; 0: the
-				 * address was wrong, or is not routed yet */
+	unsigned long line;	/* line of the table that decided; 0: none */
 	int	is_further;	/* the alias addr has a recipient before this
 				 * one */
 };
@@ -325,7 +324,7 @@ void	mail_add_list(struct mail *, const char *p, const char *end);
 /* Adds the recipients of one path, "<anna@x.org>", as mail_add_list: 0; or an
  * exit code with nothing added: X_UNAVAILABLE if there would be too many,
  * X_OSERR without memory, another code if nobody would get the message.  With
- * keep, it is added even if nobody but the sender, by a DSN, hears of it. */
+ * keep, recipients are added even if all are on the channel error. */
 int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
