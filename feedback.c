@@ -90,18 +90,11 @@ feedback_step(const struct fb_rule *r, long window)
 	}
 }
 
-/* Returns the window, but maxthr at most. */
+/* Returns the window, but the limit at most. */
 static long
 cap_window(const struct feedback *f, long window)
 {
 	return f->limit > 0 && window > f->limit ? f->limit : window;
-}
-
-/* Returns the window of a new destination. */
-static long
-initial_window(const struct feedback *f)
-{
-	return cap_window(f, f->init > 0 ? f->init : 1);
 }
 
 void
@@ -109,8 +102,7 @@ fb_revive(struct thread *d)
 {
 	if (d->window > 0)
 		return;
-	d->window = d->nta > 0 ? cap_window(d->fb, d->nta) :
-	    initial_window(d->fb);
+	d->window = cap_window(d->fb, d->nta > 0 ? d->nta : d->fb->init);
 	d->success = d->failure = d->cohorts = 0;
 	if (d->until > 0)	/* dead, and not just new */
 		q.unsaved |= CHANGES;
@@ -133,14 +125,13 @@ fb_report_good(struct thread *d)
 	d->window = cap_window(f, was);
 	/* at the limit, or ahead of need, the window does not grow */
 	if ((f->limit <= 0 || d->window < f->limit) &&
-	    d->window < (long)d->nta + initial_window(f)) {
+	    d->window < (long)d->nta + cap_window(f, f->init)) {
 		d->success += feedback_step(&f->pos, d->window);
-		while (d->success > 1 - SLOP) {
+		if (d->success > 1 - SLOP) {
 			d->window++;
 			d->failure = 0;
 			d->success--;
 		}
-		d->window = cap_window(f, d->window);
 	}
 }
 
