@@ -113,12 +113,13 @@ struct claim {
 				 * or the claim was moved to the end */
 	double	key;		/* the present place: own_key, or right before
 				 * the parent */
-	double	low, base;	/* low: the next child stands between low and
-				 * key; base: low of a claim without children */
+	double	low;		/* the next child stands between low and key */
+	double	base;		/* value of low while the claim has no child */
 	struct claim *parent;	/* the claim that this one preempts, or NULL */
 	struct claim *child;	/* claims that preempt this one, newest first */
 	struct claim *sibling, *back;	/* next and previous child of parent */
-	unsigned level;		/* depth in the tree; 0: no parent */
+	unsigned level;		/* depth in the tree when the claim preempted;
+				 * 0: it did not preempt */
 	long	entered;	/* recipients that have been READY */
 	long	gone;		/* entered recipients that were fed, or are not
 				 * READY any more */
@@ -136,11 +137,11 @@ list_append(struct list *l, struct vertex *v)
 	l->n++;
 }
 
-/* Inserts the vertex before at, which is NULL if the list is empty. */
+/* Inserts the vertex before another, which is NULL if the list is empty. */
 static void
-list_insert(struct list *l, struct vertex *v, struct vertex *at)
+list_insert(struct list *l, struct vertex *v, struct vertex *before)
 {
-	INSERT(l->head, v, at, next, prev);
+	INSERT(l->head, v, before, next, prev);
 	l->n++;
 }
 
@@ -243,7 +244,7 @@ ensure_claim(const struct vertex *v)
 
 /* Returns the number of READY recipients of the claim. */
 static long
-rcpts_left(const struct claim *c)
+ready_rcpts(const struct claim *c)
 {
 	return c->entered - c->gone;
 }
@@ -331,15 +332,14 @@ preempt_claim(struct claim *parent, struct claim *child)
 	if (!(key > parent->low && key < parent->key))
 		return -1;
 	end_preemption(child);
-	parent->avail -= rcpts_left(child) * parent->ring->conf->v.slotcost;
-	child->used = -rcpts_left(child);
+	parent->avail -= ready_rcpts(child) * parent->ring->conf->v.slotcost;
+	child->used = -ready_rcpts(child);
 	child->level = parent->level + 1;
 	child->base = child->low = parent->low;
 	child->key = parent->low = key;
 	child->parent = parent;
 	PREPEND(parent->child, child, sibling, back);
 	update_line(child);
-	clear_rival(parent->ring);
 	return 0;
 }
 
@@ -357,13 +357,13 @@ score(const struct claim *c)
 	return stored;
 }
 
-/* Makes the claim the rival of ring->judged if it has the best score so far,
- * and not more than most recipients. */
+/* Makes the claim the rival of the judged claim if it has the best score so
+ * far, and not more than most READY recipients. */
 static void
-update_rival(struct claim *c, long most)
+consider_rival(struct claim *c, long most)
 {
 	struct ranking *k = RANKING(c->ring);
-	long left = rcpts_left(c);
+	long left = ready_rcpts(c);
 	double gain;
 
 	if (c == k->judged || c->child != NULL || left <= 0 || left > most)
@@ -375,7 +375,7 @@ update_rival(struct claim *c, long most)
 
 /*
  * Searches the heap from its element i on, roughly in the order of places, for
- * the best rival of ring->judged.  Claims behind a claim of level 0 are
+ * the best rival of the judged claim.  Claims behind a claim of level 0 are
  * younger, so the highest score of any of them is the wait of that claim; the
  * search ends where this is not enough.  Messages loaded at a start are not in
  * the order of age, so the search may miss the best of them.
@@ -393,7 +393,7 @@ search_rival(struct ranking *k, unsigned i, long most)
 	if (k->rival != NULL && c->level == 0 && c->key > k->rival->key &&
 	    (k->judged_at - c->since + 1) <= score(k->rival))
 		return;
-	update_rival(c, most);
+	consider_rival(c, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
 	search_rival(k, first, most);
 	search_rival(k, a + b - first, most);
@@ -414,7 +414,7 @@ best_rival(struct claim *current)
 	k->judged = current;
 	k->judged_at = mono;
 	k->rival = NULL;
-	most = (rcpts_left(current) + current->avail - 1) /
+	most = (ready_rcpts(current) + current->avail - 1) /
 	    current->ring->conf->v.slotcost;
 	if (most > 0)
 		search_rival(k, 0, most);
@@ -428,20 +428,20 @@ can_pay(const struct claim *current, const struct claim *rival)
 	const struct setting *s = &current->ring->conf->v;
 
 	return (current->avail / s->slotcost + s->slotloan) >=
-	    (double)rcpts_left(rival) * (100 - s->slotdiscount) / 100;
+	    (double)ready_rcpts(rival) * (100 - s->slotdiscount) / 100;
 }
 
 /* ---- offers ---------------------------------------------------------- */
 
-/* Sets whether the thread may take agents, adds n to its number of vertices on
- * offer, and updates nopen of its ring. */
+/* Sets whether the thread may take agents, adds nmore to its number of vertices
+ * on offer, and keeps count of such threads in the ring. */
 static void
-update_open(struct thread *t, int open, int n)
+update_offers(struct thread *t, int open, int nmore)
 {
 	int was = t->can_take_agent && t->noffer > 0;
 
 	t->can_take_agent = open;
-	t->noffer += n;
+	t->noffer += nmore;
 	RANKING(t->ring)->nopen += (open && t->noffer > 0) - was;
 }
 
@@ -483,7 +483,7 @@ end_offer(struct claim *c, struct vertex *v)
 {
 	list_remove(&c->offer, v);
 	v->offered = 0;
-	update_open(v->thread, v->thread->can_take_agent, -1);
+	update_offers(v->thread, v->thread->can_take_agent, -1);
 	update_line(c);
 }
 
@@ -503,7 +503,7 @@ next_open_vertex(struct claim *c)
 	}
 	if (v == NULL || c->own_key > v->thread->death_event ||
 	    c->parent != NULL || c->child != NULL ||
-	    rcpts_left(c) != (long)v->counted)
+	    ready_rcpts(c) != (long)v->counted)
 		return v;
 	move_to_end(c);
 	update_line(c);
@@ -647,7 +647,7 @@ offer_vertices(struct thread *t, int open)
 	struct claim *c;
 	unsigned n = open ? OFFERS_MOST : 0;
 
-	update_open(t, open, 0);
+	update_offers(t, open, 0);
 	if (open && s->overfeed + s->backlog > 0 &&
 	    fb_agents_left(t, t->nta) < OFFERS_MOST)
 		n = fb_agents_left(t, t->nta);
@@ -661,7 +661,7 @@ offer_vertices(struct thread *t, int open)
 		list_remove(&t->ready, v);
 		v->offered = 1;
 		list_append(&c->offer, v);
-		update_open(t, open, 1);
+		update_offers(t, open, 1);
 		update_line(c);
 	}
 }
@@ -739,7 +739,7 @@ order_block_vertex(struct vertex *v)
 		list_remove(&v->thread->ready, v);
 		list_append(&c->offer, v);
 		v->offered = 1;
-		update_open(v->thread, v->thread->can_take_agent, 1);
+		update_offers(v->thread, v->thread->can_take_agent, 1);
 	}
 	heap_set(&RANKING(c->ring)->shares, &c->share, c->msg->nfed);
 	update_line(c);
