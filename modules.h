@@ -208,6 +208,7 @@ void	msg_log_deferred(const struct vertex *, long wakeup,
  * order.c - chooses the vertex that goes next
  * ====================================================================== */
 
+/* Appends a vertex that is on no list, and removes one that is on this list. */
 void	list_append(struct list *, struct vertex *);
 void	list_remove(struct list *, struct vertex *);
 
@@ -223,7 +224,8 @@ void	order_enqueue(struct thread *, struct vertex *);
 /* Takes a READY vertex off its list; is_fed is 1 if an agent gets the
  * vertex. */
 void	order_dequeue(struct vertex *, int is_fed);
-/* Sets whether the thread may take agents. */
+/* Sets whether the thread may take agents.  If so, its READY vertices are
+ * candidates of order_next_vertex. */
 void	order_set_open(struct thread *, int open);
 /* Returns the vertex of the ring that goes next, which stays on its list, or
  * NULL. */
@@ -256,17 +258,20 @@ void	order_free_claims(struct message *);
 
 /* Replaces the configuration, and moves all threads to rings of the new one. */
 void	th_use_config(struct config *);
-/* Makes empty threads unused, and frees old rings. */
+/* Makes empty threads unused, frees old rings without threads and agents, and
+ * moves threads that th_use_config had no memory to move. */
 void	th_sweep(void);
 /* 1 if the ring is one of a replaced configuration. */
 #define ring_is_old(r)	((r)->conf->config != q.config)
 /* Returns the channel, made if it is new; NULL without memory. */
 struct chan *th_get_channel(const char *name);
-/* Returns the thread of an address, used or unused, or NULL. */
+/* Returns the thread of an address or, with box not 0, of one mailbox there, in
+ * use or unused; or NULL. */
 struct thread *th_lookup(const struct chan *, const char *host, unsigned box);
 /* Returns the thread of an address or, with box not 0, of one mailbox there,
- * made if it is new, and puts it into use.  NULL without memory or channel. */
-struct thread *th_get(struct chan *, const char *host, unsigned box);
+ * made if it is new, and puts it into use.  Returns NULL without memory, or if
+ * chan is NULL. */
+struct thread *th_get(struct chan *chan, const char *host, unsigned box);
 /* 1 if the host is "-", where each mailbox is a destination. */
 #define th_is_local(t)	(strcmp((t)->host, "-") == 0)
 /* 1 if the thread is of the channel dsn. */
@@ -291,24 +296,25 @@ void	th_sleep(struct thread *);
 /* Counts a job that has ended as a report on the destination: good, bad or
  * none, by its HOST_ bits.  The caller calls th_update. */
 void	th_count_report(struct thread *, int host_bits);
-/* Acts on the timer of the thread, which is due. */
+/* Acts on the timer of the thread, which is due: ends the dead time and makes
+ * vertices READY, or frees an unused thread. */
 void	th_run_timer(struct thread *);
 /* Obeys a T line: makes the vertices for the host due, of queueonly threads
  * too.  If no agent works for a thread, its dead time ends; if agents do, the
  * vertices that the current run has deferred stay in WAIT. */
 void	th_trigger_host(const char *host);
 /* Makes one vertex of the thread due, READY or in WAIT, or with NULL all its
- * vertices.  Ends the dead time of the destination and the pause of its ring
- * after failed starts; limits and holds stay. */
+ * vertices, of a queueonly thread too.  Ends the dead time of the destination
+ * and the pause of its ring after failed starts; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);
-/* Puts the vertex into another state: PINNED; or WAIT until wakeup, mono; or
- * READY, if wakeup is past. */
-void	th_requeue(struct vertex *, int pin, double wakeup);
-/* Looks up the hold on the address of the thread.  Returns 1 if a hold has
- * ended. */
+/* Puts a vertex that no agent has into another state: PINNED, with is_pinned
+ * 1; or WAIT until wakeup, mono; or READY, if wakeup is past. */
+void	th_requeue(struct vertex *, int is_pinned, double wakeup);
+/* Looks up the hold on the address of the thread again.  If a hold has ended,
+ * makes the vertices of the thread due and returns 1. */
 int	th_update_hold(struct thread *);
 /* Takes the agent off the thread for which it worked. */
 void	th_detach_agent(struct ta *);
@@ -322,7 +328,8 @@ void	th_feed(struct ta *, struct vertex *);
 struct vertex *th_next_job(const struct ta *);
 /* Takes a FED vertex, whose state stays, off the jobs of its agent. */
 void	th_take_from_agent(struct vertex *);
-/* Sets the reason of a host or a ring to a copy of the text. */
+/* Sets the reason of a host or a ring to a copy of the text.  Without memory
+ * the former reason stays. */
 void	reason_copy(char **slot, const char *);
 
 /* ======================================================================

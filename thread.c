@@ -17,16 +17,14 @@
  *
  * A vertex is READY when it may be fed, FED while an agent has it, in WAIT
  * after it was deferred, and PINNED while nobody may take it.  th_update finds
- * whether the thread may take one more agent; it is called after each change
- * that could matter for that.  With order=preempt it tells order.c, which
- * chooses.  With the other orders, threads that may take an agent and have
- * READY vertices stand in the heap of turns of their ring.  This module starts
- * no agents.
+ * whether the thread may take one more agent, and tells order.c, which chooses
+ * the vertex that goes next; it is called after each change that could matter
+ * for that.  This module starts no agents.
  *
- * A thread without mail is unused, and in no ring: it stays in a list, the
- * least recently used first, with what is known of its destination.  It is
- * freed when it has had no mail for the time that its clause sets, or when the
- * list has more than 1000; a thread of the host "-" is freed at once.
+ * A thread without vertices and agents is unused, and in no ring: it stays in a
+ * list, the least recently used first, with what is known of its destination.
+ * It is freed when it has had no mail for the time that its clause sets, or
+ * when the list has more than 1000; a thread of the host "-" is freed at once.
  *
  * With maxrcpts a vertex is divided when it is fed to an agent that has said
  * "#hungry offsets"; the other recipients stay READY:
@@ -91,13 +89,10 @@ static struct thread *empty_threads;	/* perhaps empty, linked by swept */
 void
 reason_copy(char **slot, const char *s)
 {
-	char *copy;
+	char *copy = mem_dup(s);
 
-	if (*slot != NULL && strcmp(*slot, s) == 0)
-		return;
-	copy = mem_dup(s);
 	if (copy == NULL)
-		return;		/* the former reason stays */
+		return;
 	free(*slot);
 	*slot = copy;
 }
@@ -196,7 +191,7 @@ th_lookup(const struct chan *chan, const char *host, unsigned box)
 	return NULL;
 }
 
-/* Returns a new thread, on no list; NULL without memory. */
+/* Returns a new thread, in the table but in no ring; NULL without memory. */
 static struct thread *
 new_thread(struct chan *chan, const char *host, unsigned box)
 {
@@ -215,9 +210,9 @@ new_thread(struct chan *chan, const char *host, unsigned box)
 	return t;
 }
 
-/* Frees an unused thread. */
+/* Frees the thread, which is unused. */
 static void
-free_unused(struct thread *t)
+free_thread(struct thread *t)
 {
 	REMOVE(q.unused, t, next, prev);
 	heap_del(&q.due_threads, &t->due);
@@ -296,7 +291,6 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	set_ring(t, r);
 	t->held = held_match_address(chan->name, host);
 	WAKING(t)->woken = -NEVER;
-	t->triggered = 0;
 	revive_if_due(t);
 	if (th_is_local(t))	/* th_trigger_host looks for these alone */
 		PREPEND(q.all, t, next, prev);
@@ -399,18 +393,6 @@ is_open(const struct thread *t)
 	    (double)t->nstart * f->v.backlog < th_nready(t));
 }
 
-/* Gives the thread a turn in its ring, or ends its turn. */
-static void
-update_turn(struct thread *t)
-{
-	int open = th_nready(t) > 0 && is_open(t);
-
-	if (th_nready(t) == 0)
-		t->triggered = 0;	/* the triggered run is over */
-	if (open || t->can_take_agent || t->turn.pos != 0)
-		order_set_open(t, open);
-}
-
 /* ---- waiting and waking ---------------------------------------------- */
 
 /* Makes the vertex, which is on no list, READY. */
@@ -450,7 +432,9 @@ void
 th_update(struct thread *t)
 {
 	update_timer(t);
-	update_turn(t);
+	if (th_nready(t) == 0)
+		t->triggered = 0;	/* the triggered run is over */
+	order_set_open(t, th_nready(t) > 0 && is_open(t));
 	sweep_if_empty(t);
 }
 
@@ -494,12 +478,11 @@ void
 th_run_timer(struct thread *t)
 {
 	if (t->ring == NULL) {
-		free_unused(t);
+		free_thread(t);
 		return;
 	}
 	revive_if_due(t);
-	if (t->wait.n > 0 && WAKING(t)->soonest <= now.mono &&
-	    !t->ring->conf->v.queueonly)
+	if (WAKING(t)->soonest <= now.mono && !t->ring->conf->v.queueonly)
 		wake_vertices(t, WAKE_DUE);
 	th_update(t);
 }
@@ -558,13 +541,13 @@ th_dequeue(struct vertex *v)
 
 /* A PINNED vertex is on no list here, so nothing wakes or feeds it. */
 void
-th_requeue(struct vertex *v, int pin, double wakeup)
+th_requeue(struct vertex *v, int is_pinned, double wakeup)
 {
 	struct thread *t = v->thread;
 	double until;
 
 	th_dequeue(v);
-	if (pin) {
+	if (is_pinned) {
 		v->state = V_PINNED;
 		t->npinned++;
 	} else if (wakeup > now.mono) {
@@ -576,7 +559,7 @@ th_requeue(struct vertex *v, int pin, double wakeup)
 	} else {
 		make_ready(t, v);
 	}
-	if (!pin && v->msg->nfed == 0 && th_why(v, &until) != WHY_NONE)
+	if (!is_pinned && v->msg->nfed == 0 && th_why(v, &until) != WHY_NONE)
 		note_leaver(v->msg->link.hash);
 	th_update(t);
 }
@@ -911,9 +894,9 @@ retire_thread(struct thread *t)
 	 * destinations has restored at the start, last used before mono 0,
 	 * push no others out */
 	if (th_is_local(t))
-		free_unused(t);
+		free_thread(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
-		free_unused(q.unused);
+		free_thread(q.unused);
 }
 
 void
