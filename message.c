@@ -266,7 +266,7 @@ msg_find_rcpt(const struct vertex *v, unsigned long off)
 	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
 }
 
-/* The size of an array is a power of two. */
+/* The size of an array that still grows is a power of two. */
 int
 msg_add_rcpt(struct vertex *v, unsigned long off)
 {
@@ -294,16 +294,14 @@ msg_add_rcpt(struct vertex *v, unsigned long off)
 void
 msg_drop_finished(struct vertex *v)
 {
-	unsigned i, n = 0, size = 2;
+	unsigned i, n = 0;
 	struct rcpt *r;
 
 	for (i = 0; i < v->nr; i++)
 		if (v->r[i].state == RC_PENDING)
 			v->r[n++] = v->r[i];
-	while (size < n)
-		size *= 2;
-	if (n > 1 && size < v->nr &&
-	    (r = realloc(v->r, size * sizeof(*r))) != NULL)
+	if (n > 1 && n < v->nr &&
+	    (r = realloc(v->r, n * sizeof(*r))) != NULL)
 		v->r = r;
 	v->nr = n;
 }
@@ -351,8 +349,8 @@ add_address(struct text *t, const char *key, const char *address)
 	t->clean = 0;
 }
 
-/* Returns keys of the log for the recipient at off: the relay, unless it is
- * NULL or "", and with PARAMlogaddresses the address and ORCPT. */
+/* Returns keys of the log for the recipient at off: the relay, unless it is "",
+ * and with PARAMlogaddresses the address and ORCPT. */
 static const char *
 rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 {
@@ -362,8 +360,7 @@ rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 	struct text t;
 
 	text_init(&t, words, sizeof(words));
-	if (relay != NULL)
-		add_address(&t, " relay=", relay);
+	add_address(&t, " relay=", relay);
 	if (c == NULL)
 		return words;
 	add_address(&t, " to=", c->user);
@@ -395,7 +392,7 @@ msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
 	    msg_log_name(v->msg), (unsigned long)r->off,
 	    v->thread->ring->chan->name, v->thread->host,
-	    rcpt_fields(v, r->off, NULL), reason);
+	    rcpt_fields(v, r->off, ""), reason);
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */
@@ -408,47 +405,33 @@ msg_open_statlog(void)
 	return opt.statlog == NULL ? 0 : fd_append(&stat_fd, opt.statlog);
 }
 
-/* Returns this second in UTC, as 2026-11-22T09:10:11Z.  strftime would add
- * 15 KB of libc. */
-static const char *
-utc_stamp(void)
-{
-	static char stamp[24] = "-";
-	static time_t last;	/* the second in stamp */
-	struct tm *tm;
-
-	if (now.wall != last && (tm = gmtime(&now.wall)) != NULL &&
-	    text_fmt(stamp, sizeof(stamp), "%04d-%02d-%02dT%02d:%02d:%02dZ",
-	    tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday, tm->tm_hour,
-	    tm->tm_min, tm->tm_sec) == 0)
-		last = now.wall;
-	return stamp;
-}
-
 /* Writes a line of -l: spool id, seconds from the arrival until transport/,
- * seconds in transport/, status, channel/host, and the time. */
+ * seconds in transport/, status, channel/host, and the time in UTC.  strftime
+ * would add 15 KB of libc. */
 static void
 write_statistic(const struct vertex *v, const char *status)
 {
 	const struct message *m = v->msg;
 	char id[80], line[WORD_MAX_ * 2 + 200];
+	const struct tm *tm;
 	struct text t;
 
-	if (stat_fd < 0 ||
+	if (stat_fd < 0 || (tm = gmtime(&now.wall)) == NULL ||
 	    spool_id(m->name, &m->time, NULL, id, sizeof(id)) < 0)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
 	    NOW - m->queued, status);
 	t.clean = 1;
-	text_add(&t, "%s/%s %s", v->thread->ring->chan->name, v->thread->host,
-	    utc_stamp());
+	text_add(&t, "%s/%s %04d-%02d-%02dT%02d:%02d:%02dZ",
+	    v->thread->ring->chan->name, v->thread->host, tm->tm_year + 1900,
+	    tm->tm_mon + 1, tm->tm_mday, tm->tm_hour, tm->tm_min, tm->tm_sec);
 	line[t.len++] = '\n';
 	fd_write(stat_fd, line, t.len);
 }
 
 /* Returns the text of the agent dsn, without words to=ADDRESS if
- * PARAMlogaddresses is off. */
+ * PARAMlogaddresses is off; valid until the next call. */
 static const char *
 hide_address(const char *s)
 {
@@ -473,15 +456,14 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *text)
 {
 	const struct thread *t = v->thread;
-	const char *relay = v->state == V_FED && v->ta != NULL ? v->ta->relay :
-	    "";
+	const char *relay = v->ta == NULL ? "" : v->ta->relay;
 	/* the present run is a try, but an expiry is none */
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
 	if (text == NULL) {
 		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
 		    msg_log_name(v->msg), off, t->ring->chan->name, t->host,
-		    rcpt_fields(v, off, NULL));
+		    rcpt_fields(v, off, ""));
 		return;
 	}
 	if (off != 0)
@@ -519,20 +501,24 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 }
 
 void
-msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
+msg_log_deferred(const struct vertex *v, const char *relay)
 {
+	const struct thread *t = v->thread;
 	const struct rcpt *r, *end = v->r + v->nr;
+	long at = v->wakeup;	/* mono; the next try */
 	char next[40], why[REASONS_MOST];
 	unsigned n = 0;
-	struct text t;
+	struct text words;
 
-	if (!v->thread->ring->conf->dsn)
+	if (!th_is_dsn(t))
 		q.total.deferred += v->npending;
-	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
-	    (v->state == V_READY && !v->thread->triggered)))
+	if (at == 0)	/* a hold keeps the message, or the host is dead */
+		at = v->msg->held ? NOW : (long)t->until;
+	if (t->ring->conf->v.queueonly && (v->state == V_WAIT ||
+	    (v->state == V_READY && !t->triggered)))
 		strcpy(next, "queueonly");	/* no time is known */
 	else	/* a wakeup is up to a second after the retryat */
-		text_fmt(next, sizeof(next), "%ld", wakeup - NOW -
+		text_fmt(next, sizeof(next), "%ld", at - NOW -
 		    (v->state == V_WAIT && v->dated));
 	for (r = v->r; r < end && n < LINES_MOST; r++)
 		if (r->state == RC_PENDING) {
@@ -541,10 +527,9 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		}
 	if (n == v->npending)
 		return;
-	text_init(&t, why, sizeof(why));
-	reason_join(v, &t);
+	text_init(&words, why, sizeof(why));
+	reason_join(v, &words);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
-	    "more=%u %s", msg_log_name(v->msg), v->thread->ring->chan->name,
-	    v->thread->host, (unsigned)v->tries, v->npending, next,
-	    v->npending - n, why);
+	    "more=%u %s", msg_log_name(v->msg), t->ring->chan->name, t->host,
+	    (unsigned)v->tries, v->npending, next, v->npending - n, why);
 }

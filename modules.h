@@ -191,18 +191,17 @@ const char *msg_log_name(const struct message *);
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
 /* Logs that the recipient at off is finished, and writes its line of -l.  off 0
- * stands for a DSN.  text NULL: an operator has deleted the recipient, which
- * gets no line of -l. */
+ * stands for a DSN.  status is the word of the report, or "expire".  text NULL:
+ * an operator has deleted the recipient, which gets no line of -l. */
 void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *text);
 /* Returns the sender and the Message-ID of a file that was read, escaped for
  * the log; "" if PARAMlogaddresses is off. */
 const char *msg_sender_fields(const struct ctl *);
-/* Logs that the vertex is deferred until wakeup, mono; or "queueonly" if it
+/* Logs that the vertex is deferred, and for how long; or "queueonly" if it
  * waits for a T line.  Each of the first recipients gets a line, and all
  * others one line.  relay is the other host, or "". */
-void	msg_log_deferred(const struct vertex *, long wakeup,
-	    const char *relay);
+void	msg_log_deferred(const struct vertex *, const char *relay);
 
 /* ======================================================================
  * order.c - chooses the vertex that goes next

@@ -35,8 +35,8 @@
  *			failure without a diagnostic line (after a crash) gets
  *			a general text
  *	success		all recipients are done, none has failed, and some
- *			asked for a DSN on success.  Or some are left: then the
- *			DSN is on those done so far, failures too,
+ *			asked for a DSN on success.  Or some are left: then it
+ *			is an interim DSN, on those done so far, failures too,
  *			PARAMglobal-report-interval after the first of them
  *	delay		warnings, at the ages in reporttimes
  *
@@ -256,17 +256,17 @@ queue_vertex(struct vertex *v)
  * unless the message has one: 0, or -1 without memory.  A vertex failure or
  * success serves for both of these kinds. */
 static int
-add_dsn_vertex(struct message *m, const char *what, double at)
+add_dsn_vertex(struct message *m, const char *kind, double at)
 {
 	struct thread *t;
 	struct vertex *v;
-	int delay = strcmp(what, "delay") == 0;
+	int delay = strcmp(kind, "delay") == 0;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
 		    th_is_final_dsn(v->thread) != delay)
 			return 0;
-	t = th_get(th_get_channel("dsn"), what, 0);
+	t = th_get(th_get_channel("dsn"), kind, 0);
 	v = t == NULL ? NULL : msg_new_vertex(m, t);
 	if (v == NULL)
 		return -1;
@@ -533,6 +533,7 @@ static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
 	const struct rcpt *r, *first = NULL, *last = NULL;
+	const char *why;
 
 	for (; v != NULL; v = next_portion(v))
 		for (r = v->r; r < v->r + v->nr; r++) {
@@ -546,9 +547,10 @@ add_reasons(struct text *t, const struct vertex *v)
 			last = r;
 			if (t->len + REASON_MOST + 20 > t->size)
 				return first;
-			text_add(t, "%s", r->reason != NULL ? r->reason :
-			    v->thread->deaths > 0 && v->thread->reason != NULL ?
-			    v->thread->reason : "");
+			why = r->reason;
+			if (why == NULL && v->thread->deaths > 0)
+				why = v->thread->reason;
+			text_add(t, "%s", why != NULL ? why : "");
 		}
 	return first;
 }
@@ -656,12 +658,11 @@ q_add_message(struct message *m)
 	q.nheld += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
-		if (v->state == V_NEW) {
-			if (v->nr == 1)
-				move_to_box(v, v->box);
-			queue_vertex(v);
-		}
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
+		if (v->nr == 1)
+			move_to_box(v, v->box);
+		queue_vertex(v);
+	}
 	/* a message that was forgotten has waited long enough */
 	add_interim_dsn(m, m->was_forgotten ? 0 : q.config->reportevery);
 	q_run_message_timer(m);
@@ -709,8 +710,8 @@ q_hold_message(struct message *m, int on)
 {
 	struct vertex *v;
 
-	q.nheld += (on != 0) - m->held;
-	m->held = on != 0;
+	q.nheld += on - m->held;
+	m->held = on;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
@@ -784,9 +785,8 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *text)
 	v->host_bits |= host;
 }
 
-/* Returns the notary field with this number, from 0, and the fields behind it;
- * "" when there are fewer.  The fields are address, action, status, diagnostic,
- * other host, and more. */
+/* Returns the notary field with this number, a DIAG_ one, and the fields behind
+ * it; "" when there are fewer. */
 static const char *
 notary_field(const char *notary, int n)
 {
@@ -807,7 +807,7 @@ host_bits(const struct thread *t, int all, const char *notary)
 {
 	/* no answer; a lost connection; a system that takes no mail now */
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
-	const char *s = notary_field(notary, 2);
+	const char *s = notary_field(notary, DIAG_STATUS);
 	size_t i;
 
 	if (all || (th_is_local(t) && strncmp(s, "4.2.", 4) == 0))
@@ -841,7 +841,7 @@ static const struct status {
 
 /* Applies the final report of the agent dsn on its vertex.  A message with a
  * failure that was reported to no sender is set aside; as a double bounce if
- * that failure has no sender (error2). */
+ * the message has no sender (error2). */
 static void
 apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *text)
@@ -865,7 +865,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 /* Returns 1 if the sender has asked for a DSN on the delivery, or if the file
  * cannot be read now: the agent dsn reads it again. */
 static int
-wants_success(const struct message *m, unsigned long off)
+may_want_success_dsn(const struct message *m, unsigned long off)
 {
 	const struct ctl *c;
 
@@ -887,20 +887,18 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
     const char *notary, const char *text)
 {
 	const char *name = v->msg->name;
-	unsigned long off = r->off;
-	int failed = s->state == RC_FAILED, bad = 0;
-	int needs_line = s->ours && (failed || wants_success(v->msg, off));
+	int failed = s->state == RC_FAILED;
+	int needs_line = s->ours &&
+	    (failed || may_want_success_dsn(v->msg, r->off));
 
 	if (failed && *text == '\0')
 		text = "(unknown)";
-	if (needs_line)
-		bad = ctl_append_diag(name, off, notary, failed ?
-		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", text,
-		    now.wall) < 0;
-	if (bad && failed) {
-		ctl_set_tag(name, off, ' ');	/* for another try */
-		defer_rcpt(v, r, HOST_GOOD, "it failed, but "
-		    "the failure cannot be written into the control file");
+	if (needs_line && ctl_append_diag(name, r->off, notary, failed ?
+	    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", text,
+	    now.wall) < 0 && failed) {
+		ctl_set_tag(name, r->off, ' ');	/* for another try */
+		defer_rcpt(v, r, HOST_GOOD, "the delivery failed for good, "
+		    "but that cannot be written into the control file");
 		return;
 	}
 	v->host_bits |= HOST_GOOD;
@@ -914,7 +912,7 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 static void
 note_relay(struct ta *ta, const char *notary)
 {
-	const char *s = notary_field(notary, DIAG_FIELDS - 1), *type;
+	const char *s = notary_field(notary, DIAG_REMOTE), *type;
 	const char *end = s + strcspn(s, "\1");
 
 	if (s == end)
@@ -958,7 +956,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 /* Finishes a recipient without a report if its tag on disk says so.  Removes a
  * lock of one of our agents, as the job of this recipient is over.  But an
  * agent whose job lines name no recipients may have the lock for another
- * portion: then it stays while agents have vertices of the message. */
+ * portion: then the lock stays while agents have vertices of the message. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {
@@ -971,9 +969,11 @@ apply_tag(struct vertex *v, struct rcpt *r)
 	if (tag == '+' || tag == '-')
 		finish_rcpt(v, r, tag == '+' ? RC_OK : RC_FAILED,
 		    tag == '+' ? "ok" : "error", by_tag);
-	if (tag == '+' && wants_success(v->msg, r->off))
+	if (tag == '+' && may_want_success_dsn(v->msg, r->off))
 		note_dsn_due(v->msg);	/* the agent may have written a line */
-	for (ta = tag == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
+	if (tag != '~')
+		return;
+	for (ta = q.agents; ta != NULL; ta = ta->next)
 		if (ta->pid == (int)pid && (!v->portion || ta->portions ||
 		    v->msg->nfed == 0))
 			ctl_set_tag(name, r->off, ' ');
@@ -997,17 +997,20 @@ choose_next_try(struct vertex *v)
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
-/* Moves a vertex of the thread of several mailboxes to that of one mailbox when
- * one recipient is left. */
+/* When one recipient of the vertex is left, moves the vertex from the thread of
+ * several mailboxes to that of the recipient's mailbox. */
 static void
-move_to_last_box(struct vertex *v)
+move_last_rcpt(struct vertex *v)
 {
 	struct thread *t = v->thread;
-	const struct ctl *c = !th_is_local(t) || t->box != 0 ||
-	    v->npending != 1 || v->msg->untagged ? NULL :
-	    ctl_find_rcpt(v->msg->name, v->r[0].off);
+	const struct ctl *c;
 
-	move_to_box(v, c == NULL ? 0 : ctl_mailbox_hash(c));
+	/* a finished recipient stays in the vertex until its tag is written */
+	if (!th_is_local(t) || t->box != 0 || v->nr != 1 || v->npending != 1)
+		return;
+	c = ctl_find_rcpt(v->msg->name, v->r[0].off);
+	if (c != NULL)
+		move_to_box(v, ctl_mailbox_hash(c));
 	if (v->thread == t)
 		return;
 	if (v->host_bits & HOST_BAD && v->r[0].reason != NULL)
@@ -1022,9 +1025,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	double until = t->until;
-	long wakeup = m->held ? NOW : (long)until;	/* for the log */
-	int has_own_try;	/* 0: the vertex becomes READY, and may still
+	long wakeup = 0;	/* 0: the vertex becomes READY, and may still
 				 * wait for the end of its host's dead time */
 	struct rcpt *r, *end = v->r + v->nr;
 
@@ -1039,15 +1040,13 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 		v->tried = NOW;
 		v->returned = 0;
 	}
-	has_own_try = !m->held && reason != NULL &&
-	    (!(v->host_bits & HOST_BAD) || until <= now.mono ||
-	    v->wakeup > now.mono);
-	if (has_own_try)
+	if (!m->held && reason != NULL && (!(v->host_bits & HOST_BAD) ||
+	    t->until <= now.mono || v->wakeup > now.mono))
 		wakeup = choose_next_try(v);
-	v->wakeup = has_own_try ? wakeup : 0;
-	th_requeue(v, m->held || must_be_pinned(v), v->wakeup);
+	v->wakeup = wakeup;
+	th_requeue(v, m->held || must_be_pinned(v), wakeup);
 	if (reason != NULL)
-		msg_log_deferred(v, wakeup, relay);
+		msg_log_deferred(v, relay);
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_log_name(m), t->ring->chan->name, t->host, v->npending);
@@ -1075,7 +1074,7 @@ q_end_job(struct ta *ta, const char *reason)
 		m->untagged = 1;
 		advance_timer(m, now.mono + CHECK_AGAIN);
 	}
-	move_to_last_box(v);
+	move_last_rcpt(v);
 	th_count_report(v->thread, v->host_bits);
 	/* an agent that reports nothing may have found no file */
 	if (reason != NULL && v->npending > 0 && !has_report)
@@ -1146,7 +1145,7 @@ q_forget_message(struct message *m)
 
 /* Removes the files of the message, or moves them to postman/: 0 or -1. */
 static int
-remove_files(const struct message *m)
+end_files(const struct message *m)
 {
 	if (m->end == END_ASIDE || m->end == END_ASIDE_DOUBLE)
 		return spool_set_aside(m->name, m->end == END_ASIDE_DOUBLE,
@@ -1173,7 +1172,7 @@ end_message(struct message *m)
 	if (!m->is_complete && m->verbose)
 		spool_log_verbose(m->name, "scheduler done processing");
 	m->is_complete = 1;
-	if (!needs_dsn && remove_files(m) == 0) {
+	if (!needs_dsn && end_files(m) == 0) {
 		if (m->held)
 			held_set(0, m->name, 0);
 		unlink_message(m);
