@@ -76,7 +76,7 @@ static struct {
 	int	seven;		/* -7: 8-bit mail needs 8BITMIME */
 	long	idle;		/* seconds a connection is kept */
 	long	lookup;		/* seconds for name servers */
-	int	apart;		/* -t or -u, which need a talker */
+	const char *user;	/* of -u, the user of the talker */
 } opt;
 
 static struct halves halves;
@@ -96,6 +96,7 @@ static struct {
 	} tries[MAX_HOSTS];	/* one for each smart host; without -R, the
 				 * first is for the host */
 	struct tries *in_use;	/* the tries of the current host */
+	struct net_addrs addrs;	/* of the host, or of the last smart host */
 	int	repeated;	/* the message was tried before */
 	int	nbroken;
 	/* Servers that ended a transaction before the message. */
@@ -114,7 +115,7 @@ static struct {
 /* Writes to the transcript, which is opened for each line, so that the file can
  * be moved away.  A full disk stops no mail. */
 static void
-transcript(const char *s, size_t n)
+write_transcript(const char *s, size_t n)
 {
 	char line[600], stamp[20] = "";
 	time_t wall = time(NULL);
@@ -220,20 +221,21 @@ was_this_machine(void)
 }
 
 static void
-reset_tries(struct tries *t)
+refill_tries(struct tries *t)
 {
 	t->addrs = ADDRS;
 	t->sessions = SESSIONS;
 }
 
 static int
-has_no_tries(void)
+has_tries_left(void)
 {
-	return attempt.in_use->addrs == 0 || attempt.in_use->sessions == 0;
+	return attempt.in_use->addrs > 0 && attempt.in_use->sessions > 0;
 }
 
+/* Returns 1 if this server ended a transaction of the attempt. */
 static int
-is_broken(const struct net_addr *a)
+has_broken_off(const struct net_addr *a)
 {
 	const struct net_addr *b = attempt.broken;
 
@@ -244,18 +246,17 @@ is_broken(const struct net_addr *a)
 	return 0;
 }
 
-/* Returns 1 if there can be other addresses than the first of these. */
+/* Returns 1 if the host can have other addresses than the first. */
 static int
-has_choice(const struct net_addrs *addrs)
+has_choice(void)
 {
-	return addrs->n > 1 || opt.relays > 1;
+	return attempt.addrs.n > 1 || opt.relays > 1;
 }
 
-/* Connects to one of the addresses, and logs in with auth unless that is NULL:
- * 0 or -1. */
+/* Connects to an address, and logs in with auth unless that is NULL: 0 or -1.
+ */
 static int
-try_address(const struct net_addr *a, const struct net_addrs *addrs,
-    const struct auth *auth)
+try_address(const struct net_addr *a, const struct auth *auth)
 {
 	char line[NET_NAME + 20];
 	int open;
@@ -263,7 +264,7 @@ try_address(const struct net_addr *a, const struct net_addrs *addrs,
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	attempt.in_use->addrs--;
-	if (opt.dead != NULL && has_choice(addrs) && dead_record(a, open ||
+	if (opt.dead != NULL && has_choice() && dead_record(a, open ||
 	    conn.code != 0 || was_this_machine(), line))
 		halves_log(line, strlen(line));
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
@@ -271,10 +272,10 @@ try_address(const struct net_addr *a, const struct net_addrs *addrs,
 	return open && (auth == NULL || auth_login(&conn, auth) == 0) ? 0 : -1;
 }
 
-/* Keeps each name once, without its address, for a program that finds the
- * addresses of a name itself. */
+/* Replaces the addresses of each name by the name, for a program that finds
+ * the addresses itself. */
 static void
-merge_names(struct net_addrs *addrs)
+reduce_to_names(struct net_addrs *addrs)
 {
 	struct net_addr *a;
 	int i, n = 0;
@@ -290,28 +291,29 @@ merge_names(struct net_addrs *addrs)
 }
 
 /* Connects to an address of a name, and logs in with auth unless that is NULL:
- * 0, or -1 with the reason in addrs or conn.  The best address is first; the
- * others follow, for mail that was tried before from a random one on.  Dead
- * addresses are left for try_dead. */
+ * 0, or -1 with the reason in attempt.addrs or conn.  The best address is
+ * first; the others follow, for mail that was tried before from a random one
+ * on.  Dead addresses are left for try_dead. */
 static int
-try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
+try_name(const char *name, const struct auth *auth)
 {
+	struct net_addrs *addrs = &attempt.addrs;
 	const struct net_addr *a;
 	int i, at = 0, second;
 
-	if (has_no_tries() || net_find_addresses(addrs, &opt.net, name,
+	if (!has_tries_left() || net_find_addresses(addrs, &opt.net, name,
 	    opt.relays > 0) < 0)
 		return -1;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
-		merge_names(addrs);
+		reduce_to_names(addrs);
 	second = attempt.repeated && addrs->n > 1 ?
 	    1 + (int)rnd((unsigned long)addrs->n - 1) : 1;
-	for (i = 0; i < addrs->n && !has_no_tries(); i++) {
+	for (i = 0; i < addrs->n && has_tries_left(); i++) {
 		a = &addrs->addr[at];
 		at = i == 0 ? second : at + 1;
 		if (at == addrs->n)
 			at = 1;
-		if (is_broken(a))
+		if (has_broken_off(a))
 			continue;
 		if (dead_is_listed(a)) {
 			if (attempt.ndead == MAX_DEAD)
@@ -321,7 +323,7 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
 			attempt.dead[attempt.ndead++].auth = auth;
 			continue;
 		}
-		if (try_address(a, addrs, auth) == 0)
+		if (try_address(a, auth) == 0)
 			return 0;
 		if (was_this_machine())
 			return -1;
@@ -331,13 +333,13 @@ try_name(struct net_addrs *addrs, const char *name, const struct auth *auth)
 
 /* Connects to one of the dead addresses: 0 or -1. */
 static int
-try_dead(const struct net_addrs *addrs)
+try_dead(void)
 {
 	int i;
 
 	for (i = 0; i < attempt.ndead; i++) {
 		attempt.in_use = attempt.dead[i].tries;
-		if (!has_no_tries() && try_address(&attempt.dead[i].addr, addrs,
+		if (has_tries_left() && try_address(&attempt.dead[i].addr,
 		    attempt.dead[i].auth) == 0)
 			return 0;
 	}
@@ -352,43 +354,65 @@ begin_attempt(void)
 
 	attempt.in_use = attempt.tries;
 	for (i = 0; i < MAX_HOSTS; i++)
-		reset_tries(&attempt.tries[i]);
+		refill_tries(&attempt.tries[i]);
 	attempt.nbroken = 0;
 }
 
 /* Connects to the host of the attempt, or to a smart host: 0 or -1. */
 static int
-connect_host(struct net_addrs *addrs, const struct auth *sender)
+connect_host(const struct auth *sender)
 {
 	int i;
 
 	esmtp_quit(&conn);
 	conn_sender = sender;
 	attempt.ndead = 0;
-	if (opt.relays == 0 && try_name(addrs, attempt.host, NULL) == 0)
+	if (opt.relays == 0 && try_name(attempt.host, NULL) == 0)
 		return 0;
 	for (i = 0; i < opt.relays; i++) {
 		attempt.in_use = &attempt.tries[i];
-		if (try_name(addrs, opt.relay[i], sender == NULL &&
+		if (try_name(opt.relay[i], sender == NULL &&
 		    opt.passwords != NULL ? &login[i] : sender) == 0)
 			return 0;
 	}
-	return try_dead(addrs);
+	return try_dead();
 }
 
-/* Gives the verdict to all recipients of a host that cannot be reached. */
+/* Reports on the recipients of the host that have no verdict.  With status
+ * NULL, the text is the server's last reply, or why the connection is over. */
 static void
-report_unreached(struct lib_job *job, const char *host,
-    const struct net_addrs *addrs)
+report_host(struct lib_job *job, int code, const char *status,
+    const char *text)
 {
-	const char *text = addrs->text, *status = addrs->status;
-	int code = addrs->code;
-	/* the password of another sender may be accepted */
-	int only_this = conn.phase != NULL &&
-	    strcmp(conn.phase, PHASE_AUTH) == 0 && auth_sender(NULL) != NULL;
 	struct lib_rcpt *r;
 
-	if (addrs->n > 0 && was_this_machine()) {
+	for (r = job->rcpts; r != NULL; r = r->next) {
+		if (!r->unreported || !is_for_host(r, attempt.host))
+			continue;
+		if (status != NULL)
+			lib_report(job, r, code, status, text, 0);
+		else
+			trans_report_host(&conn, job, r, code);
+	}
+}
+
+/* Reports that the host cannot be reached. */
+static void
+report_unreached(struct lib_job *job)
+{
+	const struct net_addrs *addrs = &attempt.addrs;
+	const char *text = addrs->text, *status = addrs->status;
+	int code = addrs->code, only_this;
+
+	if (addrs->n > 0 && !was_this_machine()) {
+		/* the password of another sender may be accepted */
+		only_this = conn.phase != NULL && auth_sender(NULL) != NULL &&
+		    strcmp(conn.phase, PHASE_AUTH) == 0;
+		report_host(job, only_this ? X_TEMPFAIL : X_DEFERALL, NULL,
+		    NULL);
+		return;
+	}
+	if (addrs->n > 0) {
 		code = X_NOHOST;
 		status = conn.host_status;
 		text = "the host is this machine, which takes no mail for "
@@ -399,22 +423,15 @@ report_unreached(struct lib_job *job, const char *host,
 		code = X_DEFERALL;
 		status = "4.3.5";
 	}
-	for (r = job->rcpts; r != NULL; r = r->next) {
-		if (!r->unreported || !is_for_host(r, host))
-			continue;
-		if (addrs->n == 0 || was_this_machine())
-			lib_report(job, r, code, status, text, 0);
-		else
-			trans_report_host(&conn, job, r, only_this ?
-			    X_TEMPFAIL : X_DEFERALL);
-	}
+	report_host(job, code, status, text);
 }
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Reports a failure if commands cannot contain the addresses: -1, else 0. */
+/* Checks that commands can contain the addresses: 0, or -1 with the failure
+ * reported. */
 static int
-report_bad_address(struct lib_job *job, struct lib_rcpt *r)
+check_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
 	const char *from = addr_error(r->from->address);
 	const char *user = *r->user == '\0' ? "5.1.3" : addr_error(r->user);
@@ -441,39 +458,18 @@ collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
 		    r->hdr != to[0]->hdr || !is_for_host(r, host_of(to[0])))))
 			continue;
-		if (report_bad_address(job, r) == 0)
+		if (check_addresses(job, r) == 0)
 			to[n++] = r;
 	}
 	return n;
-}
-
-/* Resets the tries after a transaction that ended with a reply.  If no try is
- * left, defers the rest of the recipients for the host, but no other mail: this
- * message has broken the connections. */
-static void
-update_tries(struct lib_job *job, const char *host)
-{
-	struct lib_rcpt *r;
-
-	if (conn.code != 0)
-		reset_tries(attempt.in_use);
-	else if (has_no_tries())
-		for (r = job->rcpts; r != NULL; r = r->next)
-			if (r->unreported && is_for_host(r, host))
-				lib_report(job, r, X_TEMPFAIL, "4.4.2",
-				    "not tried now: the connection broke when "
-				    "this message was sent to other recipients",
-				    0);
 }
 
 /* Makes one transaction, over the kept connection or a new one. */
 static void
 deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 {
-	static struct net_addrs addrs;	/* of the attempt; large */
 	const char *host = host_of(to[0]);
 	const struct auth *sender = auth_sender(to[0]->from->address);
-	struct lib_rcpt *r;
 	enum trans_end end;
 	int kept;
 
@@ -485,24 +481,26 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 	do {
 		kept = conn.fd >= 0 && sender == conn_sender &&
 		    esmtp_is_silent(&conn);
-		if (!kept && connect_host(&addrs, sender) < 0) {
-			report_unreached(job, host, &addrs);
+		if (!kept && connect_host(sender) < 0) {
+			report_unreached(job);
 			return;
 		}
 		end = trans_run(&conn, job, to, n, opt.seven);
 		if (end != TRANS_OVER)
 			esmtp_close(&conn);
 	} while (end == TRANS_EARLY && kept);
-	if (end == TRANS_OVER) {
-		update_tries(job, host);
-	} else if (has_choice(&addrs) && attempt.nbroken < BROKEN) {
+	if (end == TRANS_OVER && conn.code != 0)
+		refill_tries(attempt.in_use);
+	else if (end == TRANS_OVER && !has_tries_left())
+		/* the message breaks connections; other mail does not wait */
+		report_host(job, X_TEMPFAIL, "4.4.2", "not tried now: the "
+		    "connection broke when this message was sent to other "
+		    "recipients");
+	else if (end != TRANS_OVER && has_choice() && attempt.nbroken < BROKEN)
 		/* work() tries another server */
 		attempt.broken[attempt.nbroken++] = conn.peer;
-	} else {
-		for (r = job->rcpts; r != NULL; r = r->next)
-			if (r->unreported && is_for_host(r, host))
-				trans_report_host(&conn, job, r, X_DEFERALL);
-	}
+	else if (end != TRANS_OVER)
+		report_host(job, X_DEFERALL, NULL, NULL);
 }
 
 static void
@@ -547,7 +545,7 @@ use_talker_line(const char *s, size_t n)
 		    (int)n, s) == 0)
 			dead_write(opt.dead, line);
 	} else if (opt.log != NULL) {
-		transcript(s, n);
+		write_transcript(s, n);
 	}
 }
 
@@ -583,7 +581,7 @@ keep_job(struct lib_job *job)
 	if (opt.log != NULL) {
 		text_fmt(line, sizeof(line), "# msg=%s",
 		    ctl_log_name(job->name));
-		transcript(line, strlen(line));
+		write_transcript(line, strlen(line));
 	}
 	watch_passwords();
 	halves_work(job);
@@ -616,8 +614,9 @@ static struct lib_command command = { "smtp", VERSION SWITCHES,
 	"467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8" "deHrsvZ:1DEF:L:MO:S:W",
 	NULL, NULL, 0 };
 
+/* Returns a number from 1 to max, or exits with the usage. */
 static long
-parse_num(const char *s, long max)
+need_num(const char *s, long max)
 {
 	unsigned long v;
 
@@ -730,24 +729,17 @@ serve_jobs(const char *host)
 	return lib_run(command.channel, host, keep_job);
 }
 
-/* Returns 1 if this can be a name behind EHLO. */
-static int
-is_ehlo_name(const char *s)
-{
-	return *s != '\0' && strlen(s) < NET_NAME &&
-	    s[strcspn(s, " \t\r\n<>")] == '\0';
-}
-
-/* Checks options against each other.  Only the talker runs the program,
- * which another root directory does not have. */
+/* Checks options against each other. */
 static void
 check_options(void)
 {
-	const char *why;
+	const char *self = opt.net.self, *why;
 
-	if (halves.single && opt.apart)
+	if (halves.single && (halves.root != NULL || opt.user != NULL))
 		usage_error("-o", "goes with neither -t nor -u");
-	if (opt.net.self != NULL && !is_ehlo_name(opt.net.self))
+	/* what follows EHLO is one word */
+	if (self != NULL && (*self == '\0' || strlen(self) >= NET_NAME ||
+	    self[strcspn(self, " \t\r\n<>")] != '\0'))
 		usage_error("-h", "needs a name");
 	if (opt.passwords != NULL && opt.relays == 0)
 		usage_error("-A", "needs -R: other hosts get no password");
@@ -756,6 +748,7 @@ check_options(void)
 	if (opt.net.via[0] == '-')
 		usage_error("ZMailer's -X is not needed; here -X wants a "
 		    "program, not", opt.net.via);
+	/* only a talker runs the program; the directory of -t has none */
 	if (halves.single || halves.root != NULL)
 		usage_error("-X", "goes with neither -o nor -t");
 	why = via_error(opt.net.via);
@@ -813,7 +806,6 @@ check_files(void)
 int
 main(int argc, char **argv)
 {
-	const char *user = geteuid() == 0 ? "nobody" : NULL;
 	int c;
 
 	command.channel = env_get("CHANNEL", "smtp");
@@ -841,17 +833,17 @@ main(int argc, char **argv)
 			break;
 		case 'k': opt.dead = optarg; break;
 		case 'l': opt.log = optarg; break;
-		case 'm': opt.most = (int)parse_num(optarg, TRANS_MAX); break;
+		case 'm': opt.most = (int)need_num(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;
-		case 'p': opt.net.port = (int)parse_num(optarg, 65535L); break;
+		case 'p': opt.net.port = (int)need_num(optarg, 65535L); break;
 		case 'P': esmtp_disabled |= CAN_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
 		case 'o': halves.single = 1; break;
-		case 't': halves.root = optarg; opt.apart = 1; break;
-		case 'u': user = optarg; opt.apart = 1; break;
+		case 't': halves.root = optarg; break;
+		case 'u': opt.user = optarg; break;
 		case 'w':
-			opt.net.sndbuf = (int)parse_num(optarg, 999999L);
+			opt.net.sndbuf = (int)need_num(optarg, 999999L);
 			break;
 		case 'X': opt.net.via = optarg; break;
 		default: lib_refuse_option(foreign, c);
@@ -860,8 +852,8 @@ main(int argc, char **argv)
 		opt.net.self = command.host;
 	if (optind + 1 < argc)
 		lib_usage();
-	if (user != NULL)
-		set_talker_user(user);
+	if (opt.user != NULL || geteuid() == 0)
+		set_talker_user(opt.user != NULL ? opt.user : "nobody");
 	check_options();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
