@@ -26,12 +26,13 @@
  *
  * For warnings the scheduler has written a line for each channel and host with
  * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
- * by now.  A pending recipient whose delay field has a smaller number is warned
- * of, if NOTIFY=DELAY or delayreport wants it.  A warning is of no use twice,
- * so the delay fields are set before the DSN gets its name in router/.  After
- * the last warning those of the other late recipients are set, too.  A
- * recipient that expired without a reason, as after a restart, gets that of the
- * last line on its delay.
+ * by now.  The sender is warned of a pending recipient whose delay field has a
+ * smaller number, if NOTIFY=DELAY or delayreport wants it.  A warning is of no
+ * use twice, so the delay fields are set before the DSN gets its name in
+ * router/.  After the last warning the delay fields of the other late
+ * recipients are set, too.  The DSN on a recipient that expired without a
+ * reason, as after a restart, has the reason of the last line about a delay of
+ * that recipient.
  *
  * A DSN goes to one sender and covers recipients of a message that share its
  * header.  If the sender is a program, a file or the like, it goes to the
@@ -43,8 +44,9 @@
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
  * one when the pause is over, on up to 100 messages.  Until then each job is
- * answered with a retryat; the first that comes again takes the others along.
- * Pauses are kept in memory alone, so a new agent sends at once.
+ * answered with a retryat; the first job that comes again sends the DSN on all
+ * messages that wait.  Pauses are kept in memory alone, so a new agent sends at
+ * once.
  *
  * Files are read from front to end.  A DSN has at most 10000 recipients; the
  * next DSN has the others.  The scheduler decides when a job comes.
@@ -99,12 +101,12 @@ check_walk(const struct diags *d)
 
 /* Returns "channel/host" of a recipient, good until the next call. */
 static const char *
-address_of(const struct ctl *rc)
+channel_and_host(const struct ctl *rc)
 {
-	static char address[2 * WORD_MAX_];
+	static char name[2 * WORD_MAX_];
 
-	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
-	return address;
+	text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
+	return name;
 }
 
 /* Returns 1 if -x keeps the recipient out of DSNs on failures and delays. */
@@ -114,17 +116,17 @@ is_exempt(const struct ctl *rc)
 	int i;
 
 	for (i = 0; i < opt.nexempt; i++)
-		if (pat_match_address(opt.exempt[i], address_of(rc)))
+		if (pat_match_address(opt.exempt[i], channel_and_host(rc)))
 			return 1;
 	return 0;
 }
 
 /* ---- delays ----------------------------------------------------------- */
 
-/* late: the last diagnostic line about a delay.  A line of the scheduler is
- * about all recipients with a channel and host, a line of an agent about one
+/* delay_line: the last diagnostic line about a delay.  A line of the scheduler
+ * is about all recipients with a channel and host, a line of an agent about one
  * recipient. */
-struct late {
+struct delay_line {
 	struct hlink link;
 	char	*name;		/* "channel/host", or the recipient's offset; in
 				 * the memory behind the struct */
@@ -133,45 +135,45 @@ struct late {
 	int	all;		/* recipients without NOTIFY are warned, too */
 };
 
-static struct hash lates;	/* the lines of one message */
+static struct hash delay_lines;	/* those of one message */
 
 /* Returns the entry with this name, or NULL. */
-static struct late *
-find_late(const char *name)
+static struct delay_line *
+find_delay_line(const char *name)
 {
-	struct hlink *l = hash_first(&lates, hash_text(name, 0));
+	struct hlink *l = hash_first(&delay_lines, hash_text(name, 0));
 
 	for (; l != NULL; l = hash_next(l))
-		if (strcmp(OWNER(struct late, link, l)->name, name) == 0)
-			return OWNER(struct late, link, l);
+		if (strcmp(OWNER(struct delay_line, link, l)->name, name) == 0)
+			return OWNER(struct delay_line, link, l);
 	return NULL;
 }
 
 /* Sets the line of the entry with this name, which is made if there is none.
  * Returns the entry, or NULL if there is no memory. */
-static struct late *
-set_late(const char *name, unsigned long at)
+static struct delay_line *
+set_delay_line(const char *name, unsigned long at)
 {
-	struct late *late = find_late(name);
+	struct delay_line *line = find_delay_line(name);
 
-	if (late == NULL) {
-		late = mem_get(sizeof(*late) + strlen(name) + 1);
-		if (late == NULL)
+	if (line == NULL) {
+		line = mem_get(sizeof(*line) + strlen(name) + 1);
+		if (line == NULL)
 			return NULL;
-		late->name = strcpy((char *)(late + 1), name);
-		hash_add(&lates, &late->link, hash_text(name, 0));
+		line->name = strcpy((char *)(line + 1), name);
+		hash_add(&delay_lines, &line->link, hash_text(name, 0));
 	}
-	late->at = at;
-	return late;
+	line->at = at;
+	return line;
 }
 
 /* Reads the lines of the scheduler, and marks a line that a later one replaces:
  * 0, or -1 with errno. */
 static int
-read_lates(void)
+read_delay_lines(void)
 {
 	struct diags *d = &dsn.diags;
-	struct late *late;
+	struct delay_line *line;
 	const char *name;
 
 	if (dsn_open_control(&dsn, 0) < 0)
@@ -180,43 +182,43 @@ read_lates(void)
 		if (d->tag != ' ' || d->due == 0 ||
 		    ctl_read_rcpt(&d->rc, d->off) < 0)
 			continue;
-		name = address_of(&d->rc);
-		late = find_late(name);
-		if ((late != NULL && diag_set_tag(d, late->at, '+') < 0) ||
-		    (late = set_late(name, d->at)) == NULL)
+		name = channel_and_host(&d->rc);
+		line = find_delay_line(name);
+		if ((line != NULL && diag_set_tag(d, line->at, '+') < 0) ||
+		    (line = set_delay_line(name, d->at)) == NULL)
 			return -1;
-		late->due = d->due;
-		late->all = strstr(d->field[DIAG_TEXT], "all") != NULL;
+		line->due = d->due;
+		line->all = strstr(d->field[DIAG_TEXT], "all") != NULL;
 	}
 	return check_walk(d);
 }
 
 static void
-free_lates(void)
+free_delay_lines(void)
 {
 	struct hlink *l, *next;
 
-	for (l = hash_each(&lates, NULL); l != NULL; l = next) {
-		next = hash_each(&lates, l);
-		hash_del(&lates, l);
-		free(OWNER(struct late, link, l));
+	for (l = hash_each(&delay_lines, NULL); l != NULL; l = next) {
+		next = hash_each(&delay_lines, l);
+		hash_del(&delay_lines, l);
+		free(OWNER(struct delay_line, link, l));
 	}
 }
 
 /* Walks to the next recipient who is to be warned.  Returns the line about the
  * delay, or NULL at the end. */
-static const struct late *
+static const struct delay_line *
 next_late_rcpt(struct diags *d)
 {
-	const struct late *late;
+	const struct delay_line *line;
 
 	while (diag_next_rcpt(d)) {
 		d->off = d->c.l.off;
 		if (ctl_read_rcpt(&d->rc, d->off) == 0 &&
 		    (d->rc.tag == ' ' || d->rc.tag == '~') &&
-		    (late = find_late(address_of(&d->rc))) != NULL &&
-		    d->rc.delays < late->due)
-			return late;
+		    (line = find_delay_line(channel_and_host(&d->rc))) !=
+		    NULL && d->rc.delays < line->due)
+			return line;
 	}
 	return NULL;
 }
@@ -224,20 +226,21 @@ next_late_rcpt(struct diags *d)
 /* Marks the lines after all warnings are sent, and sets the delay fields of the
  * recipients without a warning: 0, or -1 with errno. */
 static int
-mark_lates(void)
+mark_delay_lines(void)
 {
 	struct diags *d = &dsn.diags;
-	const struct late *late;
+	const struct delay_line *line;
 	struct hlink *l;
 
 	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
 	ctl_seek(&d->c, 0);
-	while ((late = next_late_rcpt(d)) != NULL)
-		if (diag_set_delays(d, late->due) < 0)
+	while ((line = next_late_rcpt(d)) != NULL)
+		if (diag_set_delays(d, line->due) < 0)
 			return -1;
-	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
-		if (diag_set_tag(d, OWNER(struct late, link, l)->at, '+') < 0)
+	for (l = NULL; (l = hash_each(&delay_lines, l)) != NULL; )
+		if (diag_set_tag(d, OWNER(struct delay_line, link, l)->at,
+		    '+') < 0)
 			return -1;
 	return check_walk(d);
 }
@@ -294,23 +297,22 @@ action_of(const struct diags *d, unsigned *wish)
 	    ACTION_EXPANDED : ACTION_DELIVERED;
 }
 
-/* Returns the offset of the last line before the current one about a delay of
- * the current recipient, or 0.  If the current line is about a delay, later
- * calls take it for the last line. */
+/* Records the current line if it is about a delay.  Returns the offset of the
+ * line on a delay of the current recipient that was recorded before, or 0. */
 static unsigned long
-pass_delay_line(const struct diags *d)
+record_delay_line(const struct diags *d)
 {
-	const char *address = address_of(&d->rc);
-	const struct late *own, *all = find_late(address);
+	const char *name = channel_and_host(&d->rc);
+	const struct delay_line *own, *all = find_delay_line(name);
 	unsigned long at = all == NULL ? 0 : all->at;
 	char offset[30];
 
 	text_fmt(offset, sizeof(offset), "%lu", d->off);
-	own = find_late(offset);
+	own = find_delay_line(offset);
 	if (own != NULL && own->at > at)
 		at = own->at;
 	if (strcmp(d->field[DIAG_ACTION], "delayed") == 0)
-		set_late(d->due == 0 ? offset : address, d->at);
+		set_delay_line(d->due == 0 ? offset : name, d->at);
 	return at;
 }
 
@@ -323,7 +325,7 @@ make_item(struct diags *d, struct item *it)
 
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
 		return 0;
-	it->reason_at = pass_delay_line(d);
+	it->reason_at = record_delay_line(d);
 	/* an older scheduler, which had a list like -x, wrote '-' */
 	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
@@ -343,15 +345,15 @@ make_item(struct diags *d, struct item *it)
 /* Makes the item of the current recipient, who is late.  Returns 1 if the
  * recipient belongs into a DSN. */
 static int
-make_late_item(struct diags *d, const struct late *late, struct item *it)
+make_late_item(struct diags *d, const struct delay_line *line, struct item *it)
 {
 	it->action = ACTION_DELAYED;
-	it->at = late->at;
+	it->at = line->at;
 	it->reason_at = 0;
 	it->delays[0] = d->rc.delays;
-	it->delays[1] = late->due;
+	it->delays[1] = line->due;
 	if (is_exempt(&d->rc) || !(d->rc.notify & NOTIFY_DELAY ||
-	    (late->all && !(d->rc.notify & NOTIFY_GIVEN))))
+	    (line->all && !(d->rc.notify & NOTIFY_GIVEN))))
 		return 0;
 	return has_addressee(d, 0);
 }
@@ -360,20 +362,20 @@ static void
 begin_walk(void)
 {
 	ctl_seek(&dsn.diags.c, 0);
-	if (!for_delays)	/* "delay" needs what read_lates read */
-		free_lates();
+	if (!for_delays)	/* "delay" needs what read_delay_lines read */
+		free_delay_lines();
 }
 
 /* Makes the next item of the file: 1, or 0 at the end. */
 static int
 next_item(struct diags *d, struct item *it)
 {
-	const struct late *late;
+	const struct delay_line *line;
 	int found = 0;
 
 	if (for_delays) {
-		while (!found && (late = next_late_rcpt(d)) != NULL)
-			found = make_late_item(d, late, it);
+		while (!found && (line = next_late_rcpt(d)) != NULL)
+			found = make_late_item(d, line, it);
 	} else {
 		while (!found && diag_next(d))
 			found = make_item(d, it);
@@ -527,20 +529,18 @@ send_items(void)
 {
 	struct post post;
 	char what[40];
-	int bad, err, i;
+	int marked, err, i;
 
-	/* a trial: writes the tag of a line without a DSN, since a DSN whose
-	 * line cannot be marked would be sent again and again */
+	/* a trial: the tag of an unsent line is written, since a DSN whose line
+	 * cannot be marked would be sent again and again */
 	if (dsn_open_control(&dsn, 0) < 0 ||
 	    diag_set_tag(&dsn.diags, dsn.items[0].at, ' ') < 0 ||
 	    dsn_write(&dsn, &post) < 0)
 		return -1;
-	bad = for_delays && mark_items(1) < 0;
-	if (bad)
+	marked = !for_delays || mark_items(1) == 0;
+	if (!marked)
 		post_remove(&post);
-	else
-		bad = post_send(&post) < 0;
-	if (bad) {
+	if (!marked || post_send(&post) < 0) {
 		err = errno;
 		if (for_delays)
 			mark_items(0);
@@ -579,7 +579,7 @@ send_dsn(void)
 			return -1;
 	if (dsn.n == 0)
 		return 0;	/* the message has ended */
-	dsn_close_file(&dsn);	/* it may be no file of the DSN */
+	dsn_close_file(&dsn);	/* the last file may have no items */
 	qsort(dsn.items, dsn.n, sizeof(*dsn.items), compare_items);
 	if (send_items() < 0)
 		return -1;
@@ -604,7 +604,7 @@ compare_offset(const void *key, const void *item)
  * about to write such a line.  At most ITEMS_MOST recipients are looked at in
  * one pass. */
 static int
-restore_lines(void)
+restore_diagnostics(void)
 {
 	struct diags *d = &dsn.diags;
 	unsigned long from = 0;	/* recipients before this offset are done */
@@ -647,11 +647,11 @@ restore_lines(void)
 	return added ? ctl_sync(job_name) : 0;
 }
 
-/* Sets the verdict on a message whose DSNs were sent: "ok"; "error" if -x
+/* Finds the verdict on a message whose DSNs were sent: "ok"; "error" if -x
  * exempts a failure, or its sender's address is too long; "error2" if there is
  * no sender.  0, or -1 with errno. */
 static int
-set_verdict(const char **verdict)
+find_verdict(const char **verdict)
 {
 	struct diags *d = &dsn.diags;
 
@@ -719,7 +719,7 @@ answer_job(const char *name, int failed, long wait)
 		lib_report_job(name, "retryat", later);
 		return;
 	}
-	if (failed || (!for_delays && set_verdict(&v) < 0)) {
+	if (failed || (!for_delays && find_verdict(&v) < 0)) {
 		text_add(&result, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
@@ -735,8 +735,8 @@ answer_job(const char *name, int failed, long wait)
 static void
 work(const char *name, const char *host)
 {
-	long wait;
-	int bad = 0;
+	long wait = 0;
+	int failed;
 
 	clock_read();
 	text_init(&result, result_mem, sizeof(result_mem));
@@ -744,21 +744,19 @@ work(const char *name, const char *host)
 	files[0] = job_name = name;
 	dsn.files = files;
 	errno = 0;
-	if (for_delays)
-		bad = read_lates() < 0;
-	else if (strcmp(host, "failure") == 0)
-		bad = restore_lines() < 0;
-	bad = bad || send_all(&wait) < 0 || (for_delays && mark_lates() < 0);
-	answer_job(name, bad, bad ? 0 : wait);
+	failed = (for_delays && read_delay_lines() < 0) ||
+	    (strcmp(host, "failure") == 0 && restore_diagnostics() < 0) ||
+	    send_all(&wait) < 0 || (for_delays && mark_delay_lines() < 0);
+	answer_job(name, failed, wait);
 	ctl_close_kept();
-	free_lates();
+	free_delay_lines();
 	dsn_close_file(&dsn);
 }
 
 /* ---- options --------------------------------------------------------- */
 
-/* Adds a pattern of -x: 0, or -1 after a message. */
-static int
+/* Adds a pattern of -x.  For a wrong pattern prints why and the usage. */
+static void
 add_exempt(const char *pattern)
 {
 	const char *why = "there are too many";
@@ -766,9 +764,9 @@ add_exempt(const char *pattern)
 	if (opt.nexempt < EXEMPT_MOST)
 		why = pat_expand(pattern, &opt.exempt[opt.nexempt++]);
 	if (why == NULL)
-		return 0;
+		return;
 	fprintf(stderr, "dsn: -x %s: %s\n", pattern, why);
-	return -1;
+	lib_usage();
 }
 
 int
@@ -779,25 +777,27 @@ main(int argc, char **argv)
 		    "[-x pattern]", "d:n:p:r:s:Vx:", NULL, NULL, 0 };
 	const char *name = NULL;
 	unsigned long most = 65536UL;
-	int c, bad = 0;
+	int c;
 
 	dsn.forms = lib_share("forms");
 	while ((c = lib_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case 'd': dsn.forms = optarg; break;
 		case 'n': name = optarg; break;
-		case 'p': bad |= span_parse(optarg, &opt.pause); break;
+		case 'p': lib_option_span(&opt.pause); break;
 		case 'r': opt.router = optarg; break;
-		case 's': bad |= size_parse(optarg, 999999999UL, &most); break;
-		case 'x': bad |= add_exempt(optarg); break;
+		case 's':
+			if (size_parse(optarg, 999999999UL, &most) < 0)
+				lib_usage();
+			break;
+		case 'x': add_exempt(optarg); break;
 		default: lib_usage();
 		}
-	if (optind < argc || bad || opt.pause > 999999999L ||
-	    dsn.forms[0] != '/')
+	if (optind < argc || opt.pause > 999999999L || dsn.forms[0] != '/')
 		lib_usage();
 	dsn.most = (long)most;
 	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
 	logs.level = L_ERR - 1;
-	return dsn_begin(&dsn, name, opt.router) < 0 ? X_OSERR :
+	return dsn_agent_setup(&dsn, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);
 }

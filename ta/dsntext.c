@@ -128,25 +128,42 @@ put_text(FILE *f, const char *s, const char *indent)
 		fprintf(f, "%s...\n", indent);
 }
 
-/* Writes the text of a form, with a newline at its end.  Returns 1 if the text
- * has UTF-8.  f NULL: nothing is written. */
-static int
-put_form(FILE *f, FILE *form)
+/* Reads the first line of the text of a form; fgets reads the others. */
+static void
+read_first_line(FILE *form, char line[FORM_LINE])
 {
-	char line[FORM_LINE];
-	int utf8 = 0;
-
 	rewind(form);
 	while (form_next(form, line))
 		;
+}
+
+/* Returns 1 if the text of a form has UTF-8. */
+static int
+is_form_utf8(FILE *form)
+{
+	char line[FORM_LINE];
+
+	read_first_line(form, line);
 	do {
-		utf8 |= has_utf8(line);
-		if (f != NULL && line[strspn(line, "\r")] == '\n')
+		if (has_utf8(line))
+			return 1;
+	} while (fgets(line, (int)sizeof(line), form) != NULL);
+	return 0;
+}
+
+/* Writes the text of a form, with a newline at its end. */
+static void
+put_form(FILE *f, FILE *form)
+{
+	char line[FORM_LINE];
+
+	read_first_line(form, line);
+	do {
+		if (line[strspn(line, "\r")] == '\n')
 			putc('\n', f);
-		else if (f != NULL)
+		else
 			put_text(f, line, "");
 	} while (fgets(line, (int)sizeof(line), form) != NULL);
-	return utf8;
 }
 
 static void
@@ -345,9 +362,10 @@ dsn_add_item(struct dsn *r)
 	return &r->items[r->n++];
 }
 
-/* Returns 1 if a later item is on the same recipient. */
+/* Returns 1 if a later item is on the same recipient, and this one does not
+ * count. */
 static int
-is_stale(const struct dsn *r, unsigned i)
+is_replaced_item(const struct dsn *r, unsigned i)
 {
 	return i + 1 < r->n && r->items[i].file == r->items[i + 1].file &&
 	    r->items[i].off == r->items[i + 1].off;
@@ -384,7 +402,7 @@ expiry_reason(const struct dsn *r, const struct item *it)
 
 /* Reads the diagnostic line at this offset: 0 or -1. */
 static int
-read_line(struct dsn *r, unsigned long at)
+read_diagnostic(struct dsn *r, unsigned long at)
 {
 	ctl_seek(&r->diags.c, at);
 	return diag_next(&r->diags) && r->diags.at == at ? 0 : -1;
@@ -406,12 +424,12 @@ read_item(struct dsn *r, const struct item *it)
 		r->describe(r, it);
 		return 0;
 	}
-	if (it->reason_at != 0 && read_line(r, it->reason_at) == 0) {
+	if (it->reason_at != 0 && read_diagnostic(r, it->reason_at) == 0) {
 		s = diag_reason(&r->diags, it->off);
 		text_fmt(why, sizeof(why), "%s", reason_in(s));
 		when = r->diags.when;
 	}
-	if (read_line(r, it->at) < 0)
+	if (read_diagnostic(r, it->at) < 0)
 		return -1;
 	r->text = diag_reason(&r->diags, it->off);
 	s = expiry_reason(r, it);
@@ -481,8 +499,9 @@ struct draft {
 	unsigned long count[ACTIONS];	/* items with this action */
 };
 
+/* Writes a recipient of the DSN. */
 static void
-put_to(FILE *f, const char *address, size_t n)
+put_addressee(FILE *f, const char *address, size_t n)
 {
 	char orcpt[4 * USER_MOST];
 	struct text t;
@@ -503,15 +522,15 @@ put_envelope(struct draft *d, const char *sender)
 
 	fputs("channel error\nerrormsg\n", f);
 	if (can_get_dsn(sender))
-		put_to(f, sender, strlen(sender));
+		put_addressee(f, sender, strlen(sender));
 	else if (*sender != '\0')
-		put_to(f, "postmaster", 10);
+		put_addressee(f, "postmaster", 10);
 	if (d->form != NULL) {
 		rewind(d->form);
 		while (form_next(d->form, line))
 			if ((value = form_value(line, "ADR")) != NULL &&
 			    (address = form_address(value, &n)) != NULL)
-				put_to(f, address, n);
+				put_addressee(f, address, n);
 	}
 	fputs("env-end\n", f);
 }
@@ -594,7 +613,7 @@ measure_copies(struct draft *d, const struct dsn *r)
 	struct copy head, body;
 
 	if (d->form != NULL)
-		d->text_eight |= put_form(NULL, d->form);
+		d->text_eight |= is_form_utf8(d->form);
 	if (r->nfiles > 1)
 		return 0;
 	copy_start(&head, NULL, HEAD_MOST);
@@ -621,7 +640,7 @@ survey(struct draft *d, struct dsn *r)
 	unsigned i;
 
 	for (i = 0; i < r->n; i++) {
-		if (is_stale(r, i))
+		if (is_replaced_item(r, i))
 			continue;
 		if (read_item(r, &r->items[i]) < 0)
 			return -1;
@@ -705,7 +724,7 @@ put_header(struct draft *d, const struct dsn *r)
 
 /* Lists the recipients of a file, action by action: 0 or -1. */
 static int
-put_recipients(FILE *f, struct dsn *r, unsigned file)
+list_recipients(FILE *f, struct dsn *r, unsigned file)
 {
 	unsigned i, n;
 	int action;
@@ -715,7 +734,7 @@ put_recipients(FILE *f, struct dsn *r, unsigned file)
 			const struct item *it = &r->items[i];
 
 			if (it->file != file || (int)it->action != action ||
-			    is_stale(r, i))
+			    is_replaced_item(r, i))
 				continue;
 			if (read_item(r, it) < 0)
 				return -1;
@@ -755,7 +774,7 @@ put_text_part(struct draft *d, struct dsn *r)
 		if (d->arrived != 0 && r->nfiles == 1)
 			fprintf(f, "  which arrived here on %s\n",
 			    date_of(d->arrived));
-		if (put_recipients(f, r, file) < 0)
+		if (list_recipients(f, r, file) < 0)
 			return -1;
 	}
 	if (r->nfiles > 1) {
@@ -848,6 +867,7 @@ put_date(FILE *f, const char *field, long t)
 		fprintf(f, "%s: %s\n", field, date);
 }
 
+/* Writes the fields of one recipient. */
 static void
 put_recipient(FILE *f, struct dsn *r, const struct item *it)
 {
@@ -902,7 +922,7 @@ put_status_part(struct draft *d, struct dsn *r)
 	    sizeof(value)) == 0)
 		put_field(f, "X-Local-Spool-ID", value);
 	for (i = 0; i < r->n; i++) {
-		if (is_stale(r, i))
+		if (is_replaced_item(r, i))
 			continue;
 		if (read_item(r, &r->items[i]) < 0)
 			return -1;
@@ -966,7 +986,7 @@ dsn_open_form(const struct dsn *r, const char *form)
 int
 dsn_write(struct dsn *r, struct post *p)
 {
-	static struct draft d;
+	struct draft d;
 	int bad, err;
 
 	memset(&d, 0, sizeof(d));
@@ -995,9 +1015,10 @@ dsn_write(struct dsn *r, struct post *p)
 /* ---- options --------------------------------------------------------- */
 
 int
-dsn_begin(struct dsn *r, const char *name, const char *router)
+dsn_agent_setup(struct dsn *r, const char *machine, const char *router)
 {
-	r->name = name != NULL && *name != '\0' ? name : mailname(NULL);
+	r->name = machine != NULL && *machine != '\0' ? machine :
+	    mailname(NULL);
 	umask(022);
 	unveil(r->forms, "r");
 	unveil("..", "rwc");

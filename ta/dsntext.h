@@ -7,12 +7,9 @@
 #include "../lib/origin.h"
 #include "../lib/post.h"
 
-struct lib_rcpt;
-
 #define FULL_TEXT	1000	/* bytes of a text with the reason from another
 				 * line */
 
-struct dsn;
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 	    ACTION_EXPANDED, ACTIONS };
 
@@ -31,7 +28,7 @@ struct item {
 
 /*
  * dsn: a DSN while it is made.  The items are sorted by file, recipient and
- * diagnostic line.  If a recipient has several, the last one counts.
+ * diagnostic line.  If a recipient has several items, the last one counts.
  */
 struct dsn {
 	const char *const *files;	/* names of the control files */
@@ -44,7 +41,7 @@ struct dsn {
 				 * -1: none */
 	const char *name;	/* name of this machine */
 	const char *forms;	/* directory of the forms */
-	long	most;		/* bytes of a message that are returned */
+	long	most;		/* bytes of a message returned, at most */
 	/* Sets text and diags.field for an item; NULL: the diagnostic line has
 	 * them. */
 	void	(*describe)(struct dsn *, const struct item *);
@@ -62,11 +59,12 @@ struct dsn {
 					 * come from two lines */
 };
 
-/* Sets up an agent that writes DSNs: 0, or -1 with errno.  name is the name of
- * this machine, NULL: mailname(NULL); router is the socket of the router, "":
- * none.  On OpenBSD the process can then open only the forms, that socket, and
- * the post office, which is the parent of the working directory. */
-int	dsn_begin(struct dsn *, const char *name, const char *router);
+/* Sets up the process of an agent that writes DSNs: 0, or -1 with errno.
+ * machine is the name of this machine, NULL: mailname(NULL); router is the
+ * socket of the router, "": none.  On OpenBSD the process can then open only
+ * the forms, that socket, and the post office, which is the parent of the
+ * working directory. */
+int	dsn_agent_setup(struct dsn *, const char *machine, const char *router);
 /* Writes the DSN into private/ and syncs it, for post_send: 0, or -1 with errno
  * and no file left. */
 int	dsn_write(struct dsn *, struct post *);

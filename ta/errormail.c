@@ -19,13 +19,13 @@
  *
  * A message without a sender is mostly a DSN itself, and nobody can get a DSN
  * on it.  Its recipients fail, whereupon the scheduler keeps the message.  A
- * sender whose NOTIFY list lacks FAILURE gets none.
+ * sender whose NOTIFY list lacks FAILURE gets no DSN.
  */
 #include "lib.h"
 #include "dsntext.h"
 #include "../lib/form.h"
 
-#define FIELD_MOST	900	/* bytes of a value in a line */
+#define REASON_SIZE	900	/* bytes of the router's reason, with NUL */
 
 struct kind {
 	const char *word, *status;
@@ -58,9 +58,9 @@ static const struct kind kinds[] = {
 
 static struct dsn dsn;	/* the DSN that is written */
 
-/* Returns the kind with this word, or the last one of the table. */
+/* Returns the kind with this word, or the last kind of the table. */
 static const struct kind *
-find_kind(const char *word)
+kind_of(const char *word)
 {
 	const struct kind *k;
 
@@ -93,10 +93,11 @@ shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
 static void
 describe_item(struct dsn *r, const struct item *it)
 {
-	static char text[FIELD_MOST + WORD_MAX_ + 200], why[FIELD_MOST];
-	static char diagnostic[FIELD_MOST + WORD_MAX_];
+	static char text[REASON_SIZE + WORD_MAX_ + 200];
+	static char diagnostic[REASON_SIZE + WORD_MAX_];
 	static char none[] = "", status[8];
-	const struct kind *kind = find_kind(it->rcpt->host);
+	char why[REASON_SIZE];
+	const struct kind *kind = kind_of(it->rcpt->host);
 	const char *p = it->rcpt->dsn;
 	int known = kind->word[0] != '\0';
 	struct text t;
@@ -139,7 +140,7 @@ send_dsn(const struct lib_job *job, const struct lib_rcpt *first,
 
 	clock_read();
 	text_fmt(subject, sizeof(subject), "Returned mail: %s",
-	    find_kind(first->host)->subject);
+	    kind_of(first->host)->subject);
 	dsn.files = &file;
 	dsn.nfiles = 1;
 	dsn.n = 0;
@@ -194,7 +195,7 @@ work(struct lib_job *job)
 	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (!r->unreported)
 			continue;
-		kind = find_kind(r->host);
+		kind = kind_of(r->host);
 		text_fmt(text, sizeof(text), "%s; there is no sender who "
 		    "could get a DSN", kind->subject);
 		if (!wants_dsn(r))
@@ -259,6 +260,6 @@ main(int argc, char **argv)
 		lib_usage();
 	if (command.check_only)
 		return check_forms(named);
-	return dsn_begin(&dsn, name, "") < 0 ? X_OSERR :
+	return dsn_agent_setup(&dsn, name, "") < 0 ? X_OSERR :
 	    lib_run(command.channel, command.host, work);
 }
