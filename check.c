@@ -33,7 +33,8 @@
 
 static const char *config_file;
 
-/* Words of ZMailer without a meaning here are for the log alone. */
+/* Prints a finding of the reader of the file, but for a word of ZMailer without
+ * a meaning here, which only the scheduler reports, in its log. */
 static void
 print_line(enum finding what, const char *line)
 {

@@ -65,7 +65,6 @@
 #define SUFFIX_MOST	20	/* bytes */
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
 #define NO_UID		(-1L)	/* a client of the port */
-#define SIGNALS		32	/* above the signals of POSIX.1 on any system */
 #define CANCELS_AT_ONCE	100	/* jobs that a command ends and syncs before its
 				 * answer; more would delay mail */
 
@@ -124,10 +123,10 @@ struct verb {
 	enum cancel cancel;	/* of delete and bounce */
 };
 
-/* Returns the message whose files have this name without directories, or NULL.
- * Other messages may have the same number. */
+/* Returns the message in core whose files have this name without directories,
+ * or NULL.  Other messages may have the same number. */
 static struct message *
-find_named_message(const char *name)
+find_message_in_core(const char *name)
 {
 	struct message *m = msg_find_number(num_of(name, NULL), NULL);
 
@@ -253,7 +252,8 @@ do_flush(struct operation *op)
 	answer_counts(op);
 }
 
-/* Counts a vertex of a hold, which does not stop a job that an agent has. */
+/* Counts a vertex that a hold affects: at once, or after the report of its
+ * agent. */
 static void
 count_held(struct operation *op, struct vertex *v)
 {
@@ -284,7 +284,7 @@ update_holds(void)
 
 /* Answers that the list of holds cannot be written, by errno. */
 static void
-answer_write_error(struct operation *op)
+answer_holds_error(struct operation *op)
 {
 	text_add(op->answer, "no %s/.mailq.holds cannot be written: %s",
 	    opt.postoffice, strerror(errno));
@@ -298,7 +298,7 @@ do_hold(struct operation *op)
 	int was_held = held_get(is_address, op->what) != NULL;
 
 	if (held_set(is_address, op->what, 1) < 0) {
-		answer_write_error(op);
+		answer_holds_error(op);
 		return;
 	}
 	if (op->msg != NULL)
@@ -330,7 +330,7 @@ do_release(struct operation *op)
 	if (op->n[OUT_DONE] > 0 && op->msg == NULL)
 		request_forgotten(op, REQUEST_WAKE);
 	if (h != NULL)
-		answer_write_error(op);
+		answer_holds_error(op);
 	else if (op->n[OUT_DONE] > 0)
 		text_add(op->answer, "ok %u hold%s released", op->n[OUT_DONE],
 		    plural_ending(op->n[OUT_DONE]));
@@ -401,7 +401,7 @@ parse_target(struct operation *op)
 	if (name != NULL) {
 		op->what = name;
 		why = in_load_named(name);
-		op->msg = find_named_message(name);
+		op->msg = find_message_in_core(name);
 		if (op->msg == NULL && why != NULL)
 			text_add(op->answer, "no %s is skipped: %s", name, why);
 		else if (op->msg == NULL)
@@ -660,14 +660,15 @@ remove_stale_pipe(const char *path)
 	return -1;
 }
 
-/* Makes the pipe and opens it: 0, or -1 with errno.  Its path is dir and name,
- * joined.  A pipe that cannot be opened is removed by the next call. */
+/* Makes the pipe and opens it: 0; or -1 with errno, EPERM if another user has
+ * replaced the pipe.  Its path is dir and name, joined.  A pipe that cannot be
+ * opened is removed by the next call. */
 static int
 open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 {
 	struct stat there;
 	mode_t mask;
-	int rc;
+	int rc, error;
 
 	if (text_fmt(d->path, PATH_MAX_, "%s%s", dir, name) < 0) {
 		errno = ENAMETOOLONG;
@@ -683,12 +684,16 @@ open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 	d->in = open_fifo(d->path, O_RDONLY);
 	d->writer = d->in < 0 ? -1 : open_fifo(d->path, O_WRONLY);
 	/* another user may have replaced the pipe in a public directory */
-	if (d->writer >= 0 && fstat(d->in, &there) == 0 &&
-	    S_ISFIFO(there.st_mode) && there.st_uid == geteuid() &&
-	    fd_cloexec(d->in) == 0 && fd_cloexec(d->writer) == 0)
-		return 0;
+	if (d->writer >= 0 && fd_cloexec(d->in) == 0 &&
+	    fd_cloexec(d->writer) == 0 && fstat(d->in, &there) == 0) {
+		if (S_ISFIFO(there.st_mode) && there.st_uid == geteuid())
+			return 0;
+		errno = EPERM;
+	}
+	error = errno;
 	cmd_close(d->in, d->writer);
 	d->in = d->writer = -1;
+	errno = error;
 	return -1;
 }
 
@@ -697,7 +702,7 @@ static void
 log_open_error(const struct inlet *d)
 {
 	if (!st.missing)
-		log_err("mailq pipe=%s %s", d->path, strerror(errno));
+		log_err("mailq pipe=%s %s", d->path, fd_own_why());
 }
 
 /* Opens the pipe for queries at the usual place if that is free, else in the
@@ -790,14 +795,13 @@ handle_request(struct inlet *d, char *line)
 		word[n++] = w;
 	if (n != nwords || !is_suffix(word[n - 1]) ||
 	    (is_query && strcmp(word[0], "dump") != 0)) {
-		log_bad_request(d, is_query ? "not a request: " :
-		    "not a command: ", line);
+		log_bad_request(d, "not a request: ", line);
 		return;
 	}
 	fd = open_answer_pipe(d, word[n - 1], &uid);
 	if (fd < 0)
-		log_bad_request(d, is_query ? "no pipe for an answer: " :
-		    "no pipe for an answer, nothing done: ", word[n - 1]);
+		log_bad_request(d, "no pipe for an answer, nothing done: ",
+		    word[n - 1]);
 	else if (is_query)
 		answer_query(fd, uid);
 	else

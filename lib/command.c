@@ -36,7 +36,6 @@
 
 #define NAME	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS	"0123456789"
-#define SIGNALS	32	/* above the signals of POSIX.1 on any system */
 
 /* splitting: a command while it is split into words. */
 struct splitting {

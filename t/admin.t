@@ -228,7 +228,7 @@ like 'the log says which command was given, and whose pipe got the answer' \
     "$(lines ' command .*verb=delete what=101-1')" "answer-to=$(id -u) .* ok 1 job"
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
 ok 'a command without a pipe for its answer is not done' \
-    wait_log 'mailq pipe=.*command (not a command|no pipe)'
+    wait_log 'mailq pipe=.*command (not a request|no pipe)'
 as=$(words_as 65534 65534)
 if [ -n "$as" ]; then
 	chmod 1777 "$po/public"
