@@ -77,8 +77,8 @@
 #define RECOVER_MOST	300	/* seconds between such looks, at most */
 
 struct file {
-	const char *po, *base;
-	char	path[PATH_SIZE];	/* po/DIRECTORY/NUM */
+	const char *po, *dir, *base;
+	char	path[PATH_SIZE];	/* po/dir/base */
 	int	ours;		/* root or the post office's owner has it, and
 				 * nobody else can write to it */
 	int	unreachable;		/* no other user can reach the file */
@@ -367,13 +367,12 @@ read_message(struct file *q)
 
 /* Queues the file at path, open as fd, which is the original or its copy. */
 static enum verdict
-queue_file(struct file *q, const char *path, int fd, unsigned long num,
-    const char *name)
+queue_file(struct file *q, const char *path, int fd, const char *name)
 {
 	char id[80] = "-";
 	enum verdict v;
 
-	if (mail_complete(&q->m, num, name) < 0) {
+	if (mail_complete(&q->m, name_num(name), name) < 0) {
 		say("there is no memory for the header");
 		return LATER;
 	}
@@ -391,18 +390,17 @@ queue_file(struct file *q, const char *path, int fd, unsigned long num,
 static enum verdict
 queue_original(struct file *q)
 {
-	unsigned long num = (unsigned long)q->st.st_ino;
 	char name[64], hidden[PATH_SIZE];
 	int fd = fileno(q->f);
 
-	entry_make_name(name, sizeof(name), num);
+	entry_make_name(name, sizeof(name), (unsigned long)q->st.st_ino);
 	if (q->ours)
-		return queue_file(q, q->path, fd, num, name);
+		return queue_file(q, q->path, fd, name);
 	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
 	    hidden, sizeof(hidden)) < 0)
 		return STAYS;
 	if (rights_give_users_file(fd) == 0)
-		return queue_file(q, hidden, fd, num, name) == TAKEN ?
+		return queue_file(q, hidden, fd, name) == TAKEN ?
 		    TAKEN : STAYS;
 	say("cannot be given to us: %s", strerror(errno));
 	return STAYS;		/* it is in private/ now */
@@ -444,7 +442,7 @@ queue_copy(struct file *q)
 	    hidden, sizeof(hidden)) < 0) {
 		v = STAYS;
 	} else {
-		v = queue_file(q, p.path, fileno(p.f), p.num, name);
+		v = queue_file(q, p.path, fileno(p.f), name);
 		if (v == LATER)
 			accept_unhide(hidden, q->path);
 		else if (v == TAKEN && unlink(hidden) < 0)
@@ -457,7 +455,7 @@ queue_copy(struct file *q)
 /* Puts a copy of a queued file into postman/, for the postmaster.  Its name is
  * NUM_syntax, or NUM_untold if there is no sender who could get a DSN. */
 static void
-copy_to_postman(const struct file *q, const char *base)
+copy_to_postman(const struct file *q)
 {
 	const char *end = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
 	    "_syntax" : "_untold" BOUNCE_NEW;
@@ -466,7 +464,7 @@ copy_to_postman(const struct file *q, const char *base)
 
 	if (make_copy(q, (double)q->st.st_size, &p) != TAKEN)
 		return;
-	aside_make_path(to, q->po, base, end);
+	aside_make_path(to, q->po, q->base, end);
 	if (rename(p.path, to) < 0)
 		say_cannot("make", to);
 	else
@@ -476,11 +474,11 @@ copy_to_postman(const struct file *q, const char *base)
 
 /* Moves a bad file to postman/: TAKEN, or LATER if it cannot be moved. */
 static enum verdict
-set_aside(const struct file *q, const char *base)
+set_aside(const struct file *q)
 {
 	char to[ASIDE_SIZE];
 
-	aside_make_path(to, q->po, base, q->bounce ? BOUNCE_NEW : "");
+	aside_make_path(to, q->po, q->base, q->bounce ? BOUNCE_NEW : "");
 	if (rename(q->path, to) < 0) {
 		say("%s, and it cannot be moved to %s: %s", q->why, to,
 		    strerror(errno));
@@ -497,22 +495,20 @@ set_aside(const struct file *q, const char *base)
 static int
 open_file(struct file *q)
 {
-	char here[4096], dir[PATH_SIZE];
-	const char *base = strrchr(q->path, '/') + 1;
+	char here[4096];
 	struct stat st;
 	int fd = -1, known, back, err;
 
-	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - q->path), q->path);
 	rights_use_root(1);
 	known = getcwd(here, sizeof(here)) != NULL;
 	rights_use_root(0);
-	if (!known || chdir(dir) < 0)
+	if (!known || chdir(path_in(q->po, "%s", q->dir)) < 0)
 		return -1;
 	if (stat(".", &st) < 0 || !rights_is_ours((long)st.st_uid)) {
 		errno = EPERM;
 	} else {
 		rights_use_root(1);
-		fd = fd_plain(base, O_RDONLY, &q->st);
+		fd = fd_plain(q->base, O_RDONLY, &q->st);
 		rights_use_root(0);
 	}
 	err = errno;
@@ -529,10 +525,10 @@ open_file(struct file *q)
 
 /* Sets what depends on the owner, the directory and the size. */
 static void
-set_rights(struct file *q, const struct routes *routes, const char *dir,
-    long uid)
+set_rights(struct file *q, long uid)
 {
-	int in_private = strcmp(dir, "private") == 0;
+	const struct routes *routes = q->m.routes;
+	int in_private = strcmp(q->dir, "private") == 0;
 	int closed = (q->st.st_mode & 022) == 0;	/* none but the owner
 							 * may write to it */
 
@@ -541,8 +537,8 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
 		/* a run gave the file to us before a crash */
 		q->unreachable = closed && rights_is_ours((long)q->st.st_uid);
 	else
-		q->unreachable = q->ours || ((strcmp(dir, "router") == 0 ||
-		    strcmp(dir, DEFERRED) == 0) && getuid() == 0 &&
+		q->unreachable = q->ours || ((strcmp(q->dir, "router") == 0 ||
+		    strcmp(q->dir, DEFERRED) == 0) && getuid() == 0 &&
 		    rights_is_way_in(q->po, q->st.st_gid));
 	q->m.tame = rights_is_ours(uid);
 	q->m.head.slack = SLACK;
@@ -559,16 +555,17 @@ set_rights(struct file *q, const struct routes *routes, const char *dir,
  * second name is set aside, as it could be another user's, which root would
  * read for the owner of the directory, or give to him. */
 static enum verdict
-queue_open_file(struct file *q, int fd, const char *dir, const char *base)
+queue_open_file(struct file *q)
 {
+	int fd = fileno(q->f);
 	enum verdict v;
 
-	if (strcmp(dir, "private") == 0) {
+	if (strcmp(q->dir, "private") == 0) {
 		if (fd_lock_at(fd, F_GETLK, F_WRLCK, 0) > 0) {
 			say("it is locked: another run is at work on it");
 			return STAYS;
 		}
-		if (accept_remove_queued(q->po, base) == 0)
+		if (accept_remove_queued(q->po, q->base) == 0)
 			return TAKEN;
 	}
 	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* some systems have no locks */
@@ -583,7 +580,7 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
 	/* a wrong address, or a refused one without a sender to tell */
 	if (v == TAKEN && !q->m.toobig && (q->m.nsyntax > 0 ||
 	    (q->m.nwrong > 0 && q->m.sender[0] == '\0')))
-		copy_to_postman(q, base);
+		copy_to_postman(q);
 	return v;
 }
 
@@ -591,11 +588,11 @@ queue_open_file(struct file *q, int fd, const char *dir, const char *base)
  * directory that is not empty.  In other directories such an entry is left to
  * its user. */
 static enum verdict
-remove_special(struct file *q, const char *dir)
+remove_special(struct file *q)
 {
 	int bad;
 
-	if (strcmp(dir, "private") != 0 && strcmp(dir, DEFERRED) != 0)
+	if (strcmp(q->dir, "private") != 0 && strcmp(q->dir, DEFERRED) != 0)
 		return TAKEN;
 	q->why = "it is no regular file";
 	bad = S_ISDIR(q->st.st_mode) ? rmdir(q->path) : unlink(q->path);
@@ -606,8 +603,7 @@ remove_special(struct file *q, const char *dir)
 
 /* Opens and queues the file. */
 static enum verdict
-open_and_queue(struct file *q, const struct routes *routes, const char *dir,
-    const char *base)
+open_and_queue(struct file *q, const struct routes *routes)
 {
 	int fd = open_file(q);
 	char name[100];
@@ -615,7 +611,7 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 	long uid;	/* of the author */
 
 	if (fd < 0 && errno == EINVAL)
-		return remove_special(q, dir);
+		return remove_special(q);
 	if (fd < 0 && errno == ENOENT)
 		return TAKEN;
 	if (fd < 0 || (q->f = fdopen(fd, "r")) == NULL) {
@@ -626,11 +622,11 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 	}
 	in_start(&q->in, q->f, DOTS_TEXT);
 	uid = (long)q->st.st_uid;
-	if (strcmp(dir, "private") == 0 && rights_is_ours(uid))
-		uid = accept_parse_name(base, name, sizeof(name));
+	if (strcmp(q->dir, "private") == 0 && rights_is_ours(uid))
+		uid = accept_parse_name(q->base, name, sizeof(name));
 	if (mail_init(&q->m, routes, uid) == 0) {
-		set_rights(q, routes, dir, uid);
-		v = queue_open_file(q, fd, dir, base);
+		set_rights(q, uid);
+		v = queue_open_file(q);
 	}
 	mail_free(&q->m);
 	fclose(q->f);
@@ -641,21 +637,21 @@ open_and_queue(struct file *q, const struct routes *routes, const char *dir,
 static enum verdict
 process_file(const struct run *p, const char *base)
 {
-	const char *dir = p->dir;
 	static struct file q;	/* large, and there is only one at a time */
 	enum verdict v;
 
 	memset(&q, 0, sizeof(q));
 	q.po = p->po;
+	q.dir = p->dir;
 	q.base = base;
-	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
+	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, p->dir, base);
 	say_set_topic(q.path + strlen(q.po) + 1);
-	v = open_and_queue(&q, &p->routes, dir, base);
+	v = open_and_queue(&q, &p->routes);
 	if (v == BAD)
-		v = set_aside(&q, base);
-	if (v == LATER && strcmp(dir, "private") != 0)
+		v = set_aside(&q);
+	if (v == LATER && strcmp(p->dir, "private") != 0)
 		defer_move_file(p->po, q.path, base, p->table_id, say_last());
-	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
+	if (v == TAKEN && strcmp(p->dir, DEFERRED) == 0)
 		deferred_remove(p->po, base);
 	return v;
 }
