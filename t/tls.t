@@ -321,6 +321,11 @@ rules "auth 535 no $(b64 "\\000$long\\000$long")"
 like 'a long password is hidden when the server repeats it' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
     '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
+passwords "localhost a $(printf 'gr\303\274n\tsecret') verified"
+rules "auth 535 no $(printf 'gr\303\274n\tsecret')"
+like 'a password beyond ASCII is hidden when the server repeats it' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+    '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
 rules 'auth 454 4.7.0 try later'
 like 'a password that cannot be checked now: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords" -X "$tls")" '^deferall 4\.7\.0 .*454 4.7.0 try later'

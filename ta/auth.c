@@ -219,8 +219,9 @@ say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 	    esmtp_reply(c, ES_HELO) == code ? 0 : -1;
 }
 
-/* In base64, the password and the argument of AUTH PLAIN. */
-static char coded_password[CODED], coded_both[CODED];
+/* The password as net_clean_byte leaves it; and in base64, the password and the
+ * argument of AUTH PLAIN. */
+static char clean_password[AUTH_SIZE], coded_password[CODED], coded_both[CODED];
 
 /* Codes user and password, and sets the secrets that esmtp.c hides in replies.
  */
@@ -228,14 +229,18 @@ static void
 set_secrets(struct esmtp *c, const struct auth *a)
 {
 	char text[2 * AUTH_SIZE];
-	size_t n = strlen(a->user) + 2, k = strlen(a->password);
+	size_t n = strlen(a->user) + 2, k = strlen(a->password), i;
 
+	for (i = 0; i < k; i++)
+		clean_password[i] = net_clean_byte((unsigned char)
+		    a->password[i]);
+	clean_password[k] = '\0';
 	text[0] = '\0';
 	strcpy(text + 1, a->user);
 	memcpy(text + n, a->password, k);
 	encode_base64(coded_password, a->password, k);
 	encode_base64(coded_both, text, n + k);
-	c->secret[0] = a->password;
+	c->secret[0] = clean_password;
 	c->secret[1] = coded_password;
 	c->secret[2] = coded_both;
 }

@@ -59,7 +59,8 @@ struct esmtp {
 	const char *phase;		/* PHASE_..., or a text: what the reply
 					 * or reason is about */
 
-	const char *secret[3];		/* texts to hide in replies */
+	const char *secret[3];		/* texts to hide in replies, as
+					 * net_clean_byte leaves them */
 	int	in_mail;		/* MAIL was accepted, no message yet */
 
 	size_t	nout;			/* bytes in out */
