@@ -713,9 +713,9 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets post office and table.  Keeps the group of a set-group-id bit only for
- * those that are compiled in, with an empty environment, and gives it up
- * otherwise: 0, or -1 after saying why. */
+/* Sets post office and table.  Keeps the group of a set-group-id bit, and then
+ * empties the environment, only if both are the places that are compiled in;
+ * otherwise gives the group up: 0, or -1 after saying why. */
 static int
 set_locations(void)
 {

@@ -94,7 +94,7 @@ enum user {
 
 struct route {
 	struct route *next;
-	char	**patterns;	/* each with a '/' at its end: expand */
+	char	**patterns;	/* each has a '/' at its end, see expand */
 	char	*channel;	/* NULL: the address is refused */
 	char	*host;		/* host; with channel NULL, text of a refusal;
 				 * of a line for senders, the new name */
