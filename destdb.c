@@ -74,6 +74,14 @@ log_problem(const char *path, const char *what, const char *why)
 		log_warn("destdb file=%s %s%s", path, what, why);
 }
 
+/* Begins to count the errors of a round. */
+static void
+begin_error_count(void)
+{
+	db.last_errors = db.errors;
+	db.errors = 0;
+}
+
 /* Returns the name of our host, with '_' for bytes that are unfit for the name
  * of a file. */
 static const char *
@@ -166,15 +174,10 @@ write_records(FILE *f)
 		while (d != q.unused);
 }
 
-/* Writes our file anew if q.unsaved has one of these bits, USES and CHANGES.
- * Begins to count the errors of a round. */
+/* Writes our file anew. */
 static void
-write_own_file(int bits)
+write_own_file(void)
 {
-	db.last_errors = db.errors;
-	db.errors = 0;
-	if ((q.unsaved & bits) == 0)
-		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
 	if (fd_replace(own_path(), write_records) < 0) {
 		log_problem(own_path(), "cannot be written: ", strerror(errno));
@@ -186,29 +189,25 @@ write_own_file(int bits)
 
 /* ---- reading a file ----------------------------------------------------- */
 
-/* Replaces \ooo by bytes, in place: 0, or -1 if s is damaged. */
+/* Replaces the escapes in s by their bytes, in place.  Returns 0, or -1 if
+ * text_add with clean cannot have written s. */
 static int
 unescape(char *s)
 {
-	char *to = s;
+	const char *p;
 	int c;
 
-	for (; *s != '\0'; *to++ = (char)c) {
-		c = (unsigned char)*s++;
-		if (c == '\\' && strspn(s, "01234567") >= 3) {
-			c = (s[0] - '0') * 64 + (s[1] - '0') * 8 + s[2] - '0';
-			s += 3;
-		} else if (c == '\\' || c < 32 || c >= 127) {
-			return -1;
-		}
-		if (c == 0 || c > 255)
+	for (p = s; *p != '\0'; p++) {
+		c = (unsigned char)*p;
+		if (c < 32 || c >= 127 ||
+		    (c == '\\' && text_escaped_byte(p) == 0))
 			return -1;
 	}
-	*to = '\0';
+	text_unescape(s);
 	return 0;
 }
 
-/* Unescapes a channel or host, in place: 0, or -1 if s is none. */
+/* Unescapes s, in place.  Returns 0, or -1 if s is no channel or host. */
 static int
 unescape_word(char *s)
 {
@@ -235,19 +234,13 @@ is_whole_line(const struct lines *l)
 static int
 parse_record(struct lines *l, long age, struct record *r)
 {
-	char *f[7], *p = is_whole_line(l) ? l->line : NULL;
+	char *f[7];
 	long used;
-	int n;
 
-	for (n = 0; n < 7 && p != NULL; n++) {
-		f[n] = p;
-		p = strchr(p, '\t');
-		if (p != NULL)
-			*p++ = '\0';
-	}
-	if (n < 7 || p != NULL || unescape_word(f[0]) < 0 ||
-	    unescape_word(f[1]) < 0 || unescape(f[6]) < 0 ||
-	    strlen(f[6]) > WORDS_MOST)
+	/* a TAB in the last field is damage, too */
+	if (!is_whole_line(l) || text_split(l->line, f, 7) < 0 ||
+	    unescape_word(f[0]) < 0 || unescape_word(f[1]) < 0 ||
+	    unescape(f[6]) < 0 || strlen(f[6]) > WORDS_MOST)
 		return -1;
 	r->channel = f[0];
 	r->host = f[1];
@@ -479,7 +472,9 @@ dest_sync_files(int at_once)
 		read_dest_file(own_path(), NULL);
 		db.errors = 0;	/* errors of this round are logged, too */
 	}
-	write_own_file(CHANGES);
+	begin_error_count();
+	if (q.unsaved & CHANGES)
+		write_own_file();
 	if (is_shared())
 		read_other_files();
 	return db.due - now.mono;
@@ -488,6 +483,7 @@ dest_sync_files(int at_once)
 void
 dest_save_file(void)
 {
-	if (db.path[0] != '\0')
-		write_own_file(USES | CHANGES);
+	begin_error_count();
+	if (db.path[0] != '\0' && q.unsaved != 0)
+		write_own_file();
 }

@@ -139,7 +139,7 @@ put_line(FILE *f, const char *s)
 	int c;
 
 	while (*s != '\0')
-		if (*s == '\t' || mq_escaped_byte(s) > 0)
+		if (*s == '\t' || text_escaped_byte(s) > 0)
 			putc(*s++, f);
 		else if ((c = mq_next_reason_byte(&s)) != 0)
 			mq_put_byte(f, c);
@@ -160,8 +160,8 @@ is_thread_shown(const char *line)
 	if (host == NULL || end == host)
 		return 0;
 	*host++ = *end = '\0';
-	mq_unescape(s);
-	mq_unescape(host);
+	text_unescape(s);
+	text_unescape(host);
 	return mq_has_match(want.patterns, s, host);
 }
 

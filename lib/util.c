@@ -247,6 +247,46 @@ text_lower(char *s)
 		*s = (char)tolower((unsigned char)*s);
 }
 
+int
+text_escaped_byte(const char *s)
+{
+	int c = 0, i;
+
+	for (i = 1; s[0] == '\\' && s[i] >= '0' && s[i] <= '7' && i < 4; i++)
+		c = c * 8 + (s[i] - '0');
+	return i == 4 && c < 256 ? c : 0;
+}
+
+void
+text_unescape(char *s)
+{
+	char *to = s;
+	int c;
+
+	while (*s != '\0') {
+		c = text_escaped_byte(s);
+		*to++ = c > 0 ? (char)c : *s;
+		s += c > 0 ? 4 : 1;
+	}
+	*to = '\0';
+}
+
+int
+text_split(char *line, char **field, int n)
+{
+	int i;
+
+	field[0] = line;
+	for (i = 1; i < n; i++) {
+		line = strchr(line, '\t');
+		if (line == NULL)
+			return -1;
+		*line++ = '\0';
+		field[i] = line;
+	}
+	return 0;
+}
+
 /* ---- numbers and spans of time --------------------------------------- */
 
 /* Unlike strtoul, accepts neither blanks nor a sign before the digits. */

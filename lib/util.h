@@ -114,6 +114,14 @@ void	text_vadd(struct text *, const char *, va_list);
 int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
 
 void	text_lower(char *);	/* makes ASCII letters small */
+/* Returns the byte of the escape \ooo at s, which clean has made; 0: s begins
+ * with none. */
+int	text_escaped_byte(const char *s);
+/* Replaces the escapes by their bytes, in place. */
+void	text_unescape(char *);
+/* Cuts a line at its TABs into n fields, of which the last has the rest: 0, or
+ * -1 if there are fewer. */
+int	text_split(char *line, char **field, int n);
 
 /* ---- numbers and spans of time --------------------------------------- */
 

@@ -319,14 +319,6 @@ int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
 /* Makes the MD5 of a text, in hexadecimal (md5.c). */
 void	mq_md5(const char *, char hex[33]);
 
-/* In a word of a dump, blanks, backslashes and bytes that do not print are
- * \ooo.  Returns the byte of the escape at s; 0: none. */
-int	mq_escaped_byte(const char *s);
-void	mq_unescape(char *);
-/* Cuts a line at its TABs into n fields, of which the last has the rest: 0, or
- * -1 if there are fewer. */
-int	mq_split_fields(char *line, char **field, int n);
-
 /* ---- words for people (words.c) ------------------------------------ */
 
 /* Prints a byte, or a text; control and 8-bit bytes and backslashes as \ooo. */

@@ -212,48 +212,6 @@ read_line(struct reader *r, const char *s)
 	    fail(r, "\"%.60s\" is not understood", r->tok);
 }
 
-/* ---- words ------------------------------------------------------------ */
-
-int
-mq_escaped_byte(const char *s)
-{
-	int c = 0, i;
-
-	for (i = 1; s[0] == '\\' && s[i] >= '0' && s[i] <= '7' && i < 4; i++)
-		c = c * 8 + (s[i] - '0');
-	return i == 4 && c < 256 ? c : 0;
-}
-
-void
-mq_unescape(char *s)
-{
-	char *to = s;
-	int c;
-
-	while (*s != '\0') {
-		c = mq_escaped_byte(s);
-		*to++ = c > 0 ? (char)c : *s;
-		s += c > 0 ? 4 : 1;
-	}
-	*to = '\0';
-}
-
-int
-mq_split_fields(char *line, char **field, int n)
-{
-	int i;
-
-	field[0] = line;
-	for (i = 1; i < n; i++) {
-		line = strchr(line, '\t');
-		if (line == NULL)
-			return -1;
-		*line++ = '\0';
-		field[i] = line;
-	}
-	return 0;
-}
-
 /* ---- the text of a job ----------------------------------------------- */
 
 /* Parses a span such as 4d23h or -5s: 0 or -1. */
@@ -467,7 +425,7 @@ read_list(struct reader *r, int hosts, const char *next)
 			return fail(r, "\"%.60s\" is no channel or host",
 			    r->tok);
 		r->tok[r->len - 1] = '\0';
-		mq_unescape(r->tok);
+		text_unescape(r->tok);
 		if (strlen(r->tok) >= MQ_WORD_MAX)
 			return fail(r, "\"%.60s\" is too long", r->tok);
 		name = mq_intern(r->q, r->tok);
@@ -704,8 +662,8 @@ keep_dest_facts(struct reader *r, char **f, const struct mq_facts *what)
 	struct mq_dest *d;
 	struct mq_facts *k;
 
-	mq_unescape(f[1]);
-	mq_unescape(f[2]);
+	text_unescape(f[1]);
+	text_unescape(f[2]);
 	if (strlen(f[1]) >= MQ_WORD_MAX || strlen(f[2]) >= MQ_WORD_MAX)
 		return fail(r, "\"%.60s\" is no channel or host", f[2]);
 	d = mq_dest_get(r->q, f[1], f[2]);
@@ -790,7 +748,7 @@ read_fact(struct reader *r)
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].letter == r->tok[0] &&
-		    mq_split_fields(r->tok, f, kinds[i].n) == 0 &&
+		    text_split(r->tok, f, kinds[i].n) == 0 &&
 		    strchr(f[kinds[i].n - 1], '\t') == NULL)
 			return kinds[i].keep(r, f);
 	/* the scheduler and mailq are installed together */

@@ -202,7 +202,7 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 		if (kind == MQ_BAD_FILTER)
 			return X_USAGE;
 		if (o->verb == MQ_RELEASE)
-			mq_unescape(word[i]);	/* a hold may be given as it is
+			text_unescape(word[i]);	/* a hold may be given as it is
 						 * listed */
 		what = strip_path(word[i]);
 		if (kind == MQ_FILTER) {
