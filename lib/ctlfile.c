@@ -646,8 +646,9 @@ judge_lock(struct ctl *c)
 	int tag;
 
 	if (is_believed(c, pid)) {
-		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it; it "
-		    "is tried later", ctl_log_name(c->name), c->l.off, pid);
+		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it; the "
+		    "message is tried later", ctl_log_name(c->name), c->l.off,
+		    pid);
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
@@ -719,7 +720,7 @@ ctl_open(struct ctl *c, const char *name)
 	if (c->l.fd < 0) {
 		if (errno == ENOENT || errno == EINVAL)
 			return -1;
-		log_err("control-open file=%s %s; later", name,
+		log_err("control-open file=%s %s; it is tried later", name,
 		    strerror(errno));
 		c->later = LOCKED_LATER;
 		c->why = "it cannot be opened now";

@@ -604,7 +604,8 @@ log_no_memory(size_t bytes)
 	static double next;
 
 	if (now.mono >= next) {
-		log_err("memory bytes=%lu there is none", (unsigned long)bytes);
+		log_err("memory bytes=%lu cannot be allocated",
+		    (unsigned long)bytes);
 		next = now.mono + 1;
 	}
 	errno = ENOMEM;		/* calloc of ISO C need not set errno */

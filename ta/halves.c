@@ -703,7 +703,7 @@ end_failed_talker(struct lib_job *job)
 	if (why == SILENT) {
 		text_add(&t, "said nothing for ");
 		span_add(&t, (long)halves->silence, 2);
-		text_add(&t, ", perhaps since name servers do not answer");
+		text_add(&t, ", perhaps because name servers do not answer");
 	} else if (why == WRONG) {
 		text_add(&t, "sent an invalid request and was killed");
 	} else if (end != -1 && WIFSIGNALED(end)) {
