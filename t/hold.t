@@ -261,6 +261,6 @@ like 'a message file that cannot be opened: the reason says so' \
 rmdir "$po/queue/11-1"
 rmdir "$po/public"
 like 'without public/ the recipient is deferred' \
-    "$(ask time:$past)" 'deferred its time has come, but'
+    "$(ask time:$past)" 'deferred the condition holds, but'
 is 'without public/ the recipient stays to be done' "$(tag)" ' '
 finish

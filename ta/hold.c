@@ -12,7 +12,7 @@
  *	io:WHAT		the message is five minutes old; the router uses this
  *			condition when it could not read WHAT
  *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
- *			also if there are none
+ *			even if NAME has no such record
  *	up:NAME		NAME has an address, of IPv4 or IPv6.  This is no ping:
  *			it waits for name servers to work again.  A child asks
  *			for ns and up, as nobody if we are root
@@ -71,6 +71,7 @@ static char text[400];	/* the text of the verdict */
 
 /* ---- as nobody ------------------------------------------------------- */
 
+/* Becomes nobody if we are root: 0, or -1 with errno. */
 static int
 become_nobody(void *arg)
 {
@@ -414,8 +415,9 @@ work(struct lib_job *j)
 		}
 		v = checked;
 		if (v.code == 0 && resubmit(r) < 0)
-			defer(&v, "4.3.0", "its time has come, but the router "
-			    "cannot get the message: %s", strerror(errno));
+			defer(&v, "4.3.0", "the condition holds, but the "
+			    "router cannot get the message: %s",
+			    strerror(errno));
 		lib_report_verdict(j, r, &v);
 	}
 }

@@ -55,7 +55,8 @@
 #define VALUE_MOST	1024	/* bytes of a variable that is passed on */
 
 static struct {
-	const char *mailer, *table;
+	const char *mailer;	/* name of a line in the table */
+	const char *table;	/* path of the table */
 	long	limit;		/* seconds for one run, 0: any */
 	int	as_root;	/* -0: the program may run as root */
 	const char *user;	/* -u: the program runs as this user, NULL: as
@@ -86,7 +87,7 @@ has_flag(const struct group *gr, const char *flags)
 
 /* Puts the "From " line, for UUCP with our own name at its end: 0 or -1. */
 static int
-put_separator(struct group *gr)
+put_from_line(struct group *gr)
 {
 	char line[LINE_MAX_];
 	const char *ours = gr->mailer->uucp[0] != '\0' ? gr->mailer->uucp :
@@ -102,22 +103,24 @@ put_separator(struct group *gr)
 	return filter_text(&gr->filter, line);
 }
 
-/* Puts the SMTP commands before the message. */
+/* Puts the SMTP commands before the message: 0 or -1. */
 static int
-put_commands(struct group *gr)
+put_smtp_commands(struct group *gr)
 {
 	char line[LINE_MAX_];
-	int i, bad;
+	int i;
 
 	text_fmt(line, sizeof(line), "HELO %s\nMAIL FROM:<%s>\n",
 	    mailname(NULL), gr->rcpt[0]->from->address);
-	bad = filter_text(&gr->filter, line);
-	for (i = 0; bad == 0 && i < gr->n; i++) {
+	if (filter_text(&gr->filter, line) < 0)
+		return -1;
+	for (i = 0; i < gr->n; i++) {
 		text_fmt(line, sizeof(line), "RCPT TO:<%s>\n",
 		    gr->rcpt[i]->user);
-		bad = filter_text(&gr->filter, line);
+		if (filter_text(&gr->filter, line) < 0)
+			return -1;
 	}
-	return bad != 0 ? bad : filter_text(&gr->filter, "DATA\n");
+	return filter_text(&gr->filter, "DATA\n");
 }
 
 static int
@@ -132,8 +135,8 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 	f->quotes = has_flag(gr, "E");
 	f->dots = has_flag(gr, "bX");
 	f->crlf = has_flag(gr, "R");
-	if (has_flag(gr, "b") ? put_commands(gr) :
-	    !has_flag(gr, "n") && put_separator(gr))
+	if ((has_flag(gr, "b") && put_smtp_commands(gr) < 0) ||
+	    (!has_flag(gr, "bn") && put_from_line(gr) < 0))
 		return -1;
 	if (has_flag(gr, "P") && (filter_text(f, "Return-Path: <") != 0 ||
 	    filter_text(f, gr->rcpt[0]->from->address) != 0 ||
@@ -234,10 +237,10 @@ make_args(struct group *gr, int n)
 
 /* ---- addresses that cannot be given to a program --------------------- */
 
-/* Returns 1 if an argument contains $c; with first, if one begins with $c,
- * perhaps behind parentheses, which uux removes. */
+/* Returns 1 if an argument contains $c; with at_start, if an argument begins
+ * with $c, perhaps behind parentheses, which uux removes. */
 static int
-is_in_args(const struct group *gr, int c, int first)
+is_in_args(const struct group *gr, int c, int at_start)
 {
 	const struct mailer *m = gr->mailer;
 	const char *p;
@@ -247,7 +250,7 @@ is_in_args(const struct group *gr, int c, int first)
 		return 1;
 	for (i = 1; i < m->nwords; i++) {
 		p = m->words[i] + strspn(m->words[i], "(");
-		if (first ? p[0] == '$' && p[1] == c : has_variable(p, c))
+		if (at_start ? p[0] == '$' && p[1] == c : has_variable(p, c))
 			return 1;
 	}
 	return 0;
@@ -344,6 +347,8 @@ run_group(struct group *gr)
 	r.arg = gr;
 	r.become = become_user;
 	r.limit = opt.limit;
+	v.code = X_TEMPFAIL;
+	v.text = text;
 	if (run_program(&r) == 0) {
 		run_verdict(&r, has_flag(gr, "T") ? RUN_UNSURE : RUN_MAILER,
 		    has_flag(gr, "B") ? "5.3.0" : "4.3.0", &v, text,
@@ -351,16 +356,12 @@ run_group(struct group *gr)
 		if (v.code == 0)
 			v.action = "relayed";
 	} else if (r.tmp_failed) {
-		v.code = X_TEMPFAIL;
 		v.status = errno == ENOSPC ? "4.3.1" : "4.3.0";
-		v.text = text;
 		text_fmt(text, sizeof(text), "cannot copy the message to %s "
 		    "for %s: %s", run_tmp(), r.path, strerror(errno));
 	} else {
-		v.code = X_TEMPFAIL;
 		v.status = errno == ENOENT || errno == EACCES ||
 		    errno == ENOEXEC || errno == ENOTDIR ? "4.3.5" : "4.3.0";
-		v.text = text;
 		text_fmt(text, sizeof(text), errno == EIO ?
 		    "%s: the message cannot be read" :
 		    "cannot execute %s: %s", r.path, strerror(errno));
@@ -394,9 +395,10 @@ select_rcpts(struct group *gr, struct lib_rcpt *first)
 	return 0;
 }
 
-/* Finds the program and its user: 0, or -1 with the reason. */
+/* Reads the mailer from the table, and finds the user of -u: 0, or -1 with the
+ * reason. */
 static int
-find_program(struct mailer *m, char *why, size_t size)
+read_mailer(struct mailer *m, char *why, size_t size)
 {
 	if (geteuid() == 0 && !opt.as_root && opt.user == NULL)
 		text_fmt(why, size, "no program is run as root; in "
@@ -425,7 +427,7 @@ work(struct lib_job *job)
 
 	gr.job = job;
 	gr.mailer = &mailer;
-	bad = find_program(&mailer, why, sizeof(why));
+	bad = read_mailer(&mailer, why, sizeof(why));
 	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (!r->unreported)
 			continue;
@@ -442,14 +444,15 @@ work(struct lib_job *job)
 	}
 }
 
-/* For -N: checks that program and user are there.  Returns the exit code. */
+/* For -N: checks that the program and the user are there.  Returns the exit
+ * code. */
 static int
 check_mailer(void)
 {
 	static struct mailer m;
 	char why[300];
 
-	if (find_program(&m, why, sizeof(why)) == 0) {
+	if (read_mailer(&m, why, sizeof(why)) == 0) {
 		if (access(m.path, X_OK) == 0)
 			return 0;
 		text_fmt(why, sizeof(why), "%s: %s, for %s: %s", opt.table,
@@ -478,7 +481,7 @@ static struct lib_command command = { "sm", VERSION,
 int
 main(int argc, char **argv)
 {
-	int c, bad = 0;
+	int c;
 
 	command.channel = env_get("CHANNEL", NULL);
 	opt.table = lib_share("sm.cf");
@@ -486,12 +489,12 @@ main(int argc, char **argv)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'f': opt.table = optarg; break;
-		case 't': bad |= span_parse(optarg, &opt.limit); break;
+		case 't': lib_option_span(&opt.limit); break;
 		case 'u': opt.user = optarg; break;
 		default:
 			lib_refuse_option(foreign, c);
 		}
-	if (optind != argc - 1 || bad)
+	if (optind != argc - 1)
 		lib_usage();
 	if (opt.table[0] != '/') {
 		fprintf(stderr, "sm: the path of the table does not begin with "

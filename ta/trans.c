@@ -8,11 +8,11 @@
  *
  *	reply			verdict
  *	4xx, 5xx to MAIL	deferred, failed: all of the transaction
- *	530 to anything		deferred: it wants TLS or a password, and the
- *				administrator can correct that
+ *	530 to anything		deferred: the server wants TLS or a password,
+ *				and the administrator can correct that
  *	4xx, 5xx to RCPT	that recipient
- *	X.5.3 to RCPT, or 452,	after others were accepted it can mean too many
- *	552 without a status	recipients: the rest gets another transaction
+ *	X.5.3 to RCPT, or 452,	no verdict if others were accepted: there may be
+ *	552 without a status	too many, and the rest gets another transaction
  *	4xx, 5xx to DATA, dot	all accepted recipients
  *	2xx to the dot		delivered: all accepted recipients
  *
@@ -173,10 +173,10 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	lib_report_verdict(t->job, r, &w.v);
 }
 
-/* Reports a verdict that does not come from a reply, on the accepted
+/* Reports a verdict of our own, which no reply gave, on the accepted
  * recipients; on all if none was accepted. */
 static void
-report_text(struct trans *t, int code, const char *status, const char *text)
+report_own(struct trans *t, int code, const char *status, const char *text)
 {
 	struct verdict w;
 	int i;
@@ -286,7 +286,7 @@ can_send(const struct trans *t, int i, size_t unanswered)
 	    unanswered + t->len[i] <= WINDOW;
 }
 
-/* Returns 1 if the reply says that this is one recipient too many. */
+/* Returns 1 if the reply can mean that this is one recipient too many. */
 static int
 is_too_many(const struct trans *t)
 {
@@ -389,7 +389,7 @@ send_data(struct trans *t)
 			return;
 		}
 		esmtp_close(t->c);	/* no dot: nothing is delivered */
-		report_text(t, X_TEMPFAIL, "4.3.0",
+		report_own(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return;
 	}
@@ -426,7 +426,7 @@ measure_message(struct trans *t, int seven)
 
 	wire_start(&t->count, NULL, NULL);
 	if (lib_message(t->job, t->to[0], wire_put, &t->count) != 0) {
-		report_text(t, X_TEMPFAIL, "4.3.0",
+		report_own(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return -1;
 	}
@@ -436,11 +436,11 @@ measure_message(struct trans *t, int seven)
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
 		    c->max_size);
-		report_text(t, X_UNAVAILABLE, "5.3.4", text);
+		report_own(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
 	if (seven && t->count.eight && !(c->can & CAN_8BITMIME)) {
-		report_text(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
+		report_own(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
 		    "bytes, and the server does not offer 8BITMIME");
 		return -1;
 	}
