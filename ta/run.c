@@ -10,11 +10,11 @@
  * this output is kept, as one line.  The program runs in a session of its own,
  * without a terminal, with default signals and no other descriptor.
  *
- * At the end of its time its process group gets SIGTERM and some seconds later
- * SIGKILL.  A program that its user stops (SIGSTOP) is killed at once, since it
- * could make us wait for ever.  Processes that it leaves in the background go
- * on, but the agent does not wait for them: the output is what the pipe has
- * when the program ends.
+ * When the time of the program is over, its process group gets SIGTERM and some
+ * seconds later SIGKILL.  A program that its user stops (SIGSTOP) is killed at
+ * once, since it could make us wait for ever.  Processes that the program
+ * leaves in the background go on, but the agent does not wait for them: the
+ * output is what the pipe has when the program ends.
  *
  * A second pipe shows whether the program was executed: an exec closes it, and
  * a failure writes errno.
@@ -77,11 +77,14 @@ make_copy(struct process *p)
 	}
 	unread = r->message != NULL &&
 	    r->message(r->arg, job_put_file, p->copy) < 0;
-	r->tmp_failed = ferror(p->copy) || (!unread && (fflush(p->copy) != 0 ||
-	    lseek(fileno(p->copy), 0, SEEK_SET) < 0));
-	if (unread && !r->tmp_failed)
-		errno = EIO;
-	return unread || r->tmp_failed ? -1 : 0;
+	if (ferror(p->copy) || (!unread && (fflush(p->copy) != 0 ||
+	    lseek(fileno(p->copy), 0, SEEK_SET) < 0)))
+		return -1;
+	r->tmp_failed = 0;
+	if (!unread)
+		return 0;
+	errno = EIO;
+	return -1;
 }
 
 /* ---- the output ------------------------------------------------------ */
@@ -105,7 +108,7 @@ add_output(struct process *p, const char *s, size_t n)
 	}
 }
 
-/* Reads once from the pipe.  Returns 1 if there was output. */
+/* Reads once from the pipe: 0, or -1 if there was no output. */
 static int
 read_output(struct process *p)
 {
@@ -114,14 +117,14 @@ read_output(struct process *p)
 
 	if (n > 0) {
 		add_output(p, buf, (size_t)n);
-		return 1;
+		return 0;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		close(p->out);
 		p->out = -1;
 		p->nap = NAP_LEAST;	/* the program is about to end */
 	}
-	return 0;
+	return -1;
 }
 
 /* ---- waiting --------------------------------------------------------- */
@@ -183,7 +186,7 @@ wait_for_end(struct process *p)
 			shown = 1;
 		}
 	}
-	for (i = 0; i < LAST_READS && p->out >= 0 && read_output(p); i++)
+	for (i = 0; i < LAST_READS && p->out >= 0 && read_output(p) == 0; i++)
 		;
 	errno = p->wait_error;
 	return p->wait_error != 0 ? -1 : 0;
@@ -220,14 +223,14 @@ exec_program(const struct run *r, int in, int out, int report)
 	_exit(X_OSFILE);
 }
 
-/* Waits until the child has executed the program.  Returns 0, or the errno of
- * the failure.  Before the exec the child may hang, for example in a home
- * directory that does not answer, or be stopped by its user; then it is killed
- * like a program. */
+/* Waits until the child has executed the program: 0; or -1 with its errno, and
+ * the child has ended.  Before the exec the child may hang, for example in a
+ * home directory that does not answer, or be stopped by its user; then it is
+ * killed like a program. */
 static int
 wait_for_exec(struct process *p, int report)
 {
-	int err = 0;
+	int err;
 	long n;
 
 	do {
@@ -237,31 +240,37 @@ wait_for_exec(struct process *p, int report)
 	do
 		n = (long)read(report, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
-	return n == (long)sizeof(err) ? err : 0;
+	if (n != (long)sizeof(err))
+		return 0;
+	while (!p->ended && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	errno = err;
+	return -1;
 }
 
-/* Starts the process: 0, or -1 with errno. */
+/* Starts the process and its time: 0, or -1 with errno. */
 static int
 start_process(struct process *p)
 {
-	int fd[4], err;
+	int fd[4], result;
 
+	clock_read();
+	if (p->run->limit > 0)
+		p->until = now.mono + (double)p->run->limit;
 	if (pipes_make(fd, 2) < 0)
 		return -1;
 	p->pid = fd_nonblock(fd[0]) < 0 ? -1 : fork();
 	if (p->pid == 0)
 		exec_program(p->run, fileno(p->copy), fd[1], fd[3]);
-	err = p->pid < 0 ? errno : 0;
+	if (p->pid < 0)
+		return pipes_close(fd, 2);
 	p->out = fd[0];
 	fd[0] = -1;
 	close(fd[3]);
 	fd[3] = -1;
-	if (err == 0 && (err = wait_for_exec(p, fd[2])) != 0 && !p->ended)
-		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	result = wait_for_exec(p, fd[2]);
 	pipes_close(fd, 2);
-	errno = err;
-	return err == 0 ? 0 : -1;
+	return result;
 }
 
 /* ---- for the agent --------------------------------------------------- */
@@ -292,7 +301,7 @@ run_program(struct run *r)
 {
 	struct process p;
 	struct text *t = &p.text;
-	int bad, err;
+	int result, err;
 
 	memset(&p, 0, sizeof(p));
 	p.run = r;
@@ -300,14 +309,8 @@ run_program(struct run *r)
 	text_init(t, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = r->stopped = 0;
-	bad = make_copy(&p);
-	clock_read();
-	if (r->limit > 0)
-		p.until = now.mono + (double)r->limit;
-	if (bad == 0)
-		bad = start_process(&p);
-	if (bad == 0)
-		bad = wait_for_end(&p);
+	result = make_copy(&p) < 0 || start_process(&p) < 0 ? -1 :
+	    wait_for_end(&p);
 	err = errno;
 	if (p.copy != NULL)
 		fclose(p.copy);
@@ -317,12 +320,12 @@ run_program(struct run *r)
 		memcpy(t->s + t->len - 3, "...", 3);
 	while (t->len > 0 && t->s[t->len - 1] == ' ')
 		t->s[--t->len] = '\0';
-	if (bad == 0 && WIFEXITED(p.status))
+	if (result == 0 && WIFEXITED(p.status))
 		r->exit = WEXITSTATUS(p.status);
-	else if (bad == 0 && WIFSIGNALED(p.status))
+	else if (result == 0 && WIFSIGNALED(p.status))
 		r->signal = WTERMSIG(p.status);
 	errno = err;
-	return bad;
+	return result;
 }
 
 /* The codes of sysexits from X_USAGE on, each with its name and the status for
