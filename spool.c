@@ -68,16 +68,6 @@ dir_index(const char *name)
 	return i;
 }
 
-/* Returns 1 for a directory, 0 for a link to one.  The path must not end in a
- * slash. */
-static int
-is_dir(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Returns the path of the message file, valid until the next call. */
 static const char *
 message_path(const char *name)
@@ -540,16 +530,19 @@ open_dir(void)
 static int
 use_entry(const char *entry, char *name)
 {
+	struct stat st;
+
 	scan.entries++;
 	if (name_parse(entry) != NULL) {	/* name has room for the path */
 		strcat(strcpy(name, office_dir(scan.at)), entry);
 		return 1;
 	}
-	/* only transport/ and its 26 directories have hash directories */
+	/* only transport/ and its 26 directories have hash directories; a link
+	 * is none */
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
 		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
-		if (is_dir(name))
+		if (lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
 			add_dir(scan.at * 26 + 1 + entry[0] - 'A');
 	}
 	return 0;
@@ -587,29 +580,17 @@ spool_prep(fd_set *in, int *max)
 
 /* ---- files without a stub --------------------------------------------- */
 
-/* Returns, after lstat has failed, 0 if there is no such file, or -1 if that is
- * not known now. */
+/* Sets *st to the status of the file, with st_mode 0 if there is none: 0, or -1
+ * if the file cannot be looked up now. */
 static int
-confirm_absent(const char *path)
+look_up_file(const char *path, struct stat *st)
 {
+	if (lstat(path, st) == 0)
+		return 0;
+	st->st_mode = 0;
 	if (errno == ENOENT || errno == ENOTDIR)
 		return 0;
 	log_err("look file=%s %s", path, strerror(errno));
-	return -1;
-}
-
-/* Returns 1 if this is a regular file, and 0 if not; or -1 if that is not known
- * now, and then a later scan tries the file. */
-static int
-look_up_file(const char *name)
-{
-	struct stat st;
-
-	if (lstat(name, &st) == 0)
-		return S_ISREG(st.st_mode);
-	if (confirm_absent(name) == 0)
-		return 0;
-	spool_reread_at(name, now.mono + DIR_AGAIN);
 	return -1;
 }
 
@@ -629,8 +610,8 @@ spool_was_scanned(const char *name, long changed)
 	return changed < dirs[dir_index(name)].complete;
 }
 
-/* When a directory is read for its files without a stub, all of them are
- * due. */
+/* When a directory is read for its files without a stub, all of them are due.
+ * A file that cannot be looked up now is due at a later reading. */
 int
 spool_is_file_due(const char *name, int check_type)
 {
@@ -641,7 +622,12 @@ spool_is_file_due(const char *name, int check_type)
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_scanned(name, st.st_ctime))
 		return 0;
-	return !check_type || look_up_file(name) > 0;
+	if (!check_type)
+		return 1;
+	if (look_up_file(name, &st) == 0)
+		return S_ISREG(st.st_mode);
+	spool_reread_at(name, now.mono + DIR_AGAIN);
+	return 0;
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -650,17 +636,17 @@ spool_is_file_due(const char *name, int check_type)
 int
 spool_find_file(const char *base, char *name)
 {
-	int level, found, error = ENOENT;
+	int level, error = ENOENT;
+	struct stat st;
 
 	for (level = 0; level < OFFICE_LEVELS && name_parse(base) != NULL;
 	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    office_dir(office_hash(base, level)), base);
-		found = look_up_file(name);
-		if (found > 0)
-			return 0;
-		if (found < 0)
+		if (look_up_file(name, &st) < 0)
 			error = EAGAIN;
+		else if (S_ISREG(st.st_mode))
+			return 0;
 	}
 	errno = error;
 	return -1;
@@ -700,7 +686,7 @@ move_file(const char *from, const char *to)
  * no message file.  Returns 0, or -1 if the file cannot be looked up or moved
  * now. */
 static int
-find_message(const char *name, struct stat *st)
+place_message_file(const char *name, struct stat *st)
 {
 	const char *base = name_base(name), *home = message_path(name);
 	char from[PATH_MAX_];
@@ -708,10 +694,9 @@ find_message(const char *name, struct stat *st)
 
 	strcpy(from, home);	/* then the place at each level */
 	for (level = 0; level <= OFFICE_LEVELS; level++) {
-		if (lstat(from, st) < 0) {
-			if (confirm_absent(from) < 0)
-				return -1;
-		} else if (S_ISREG(st->st_mode)) {
+		if (look_up_file(from, st) < 0)
+			return -1;
+		if (S_ISREG(st->st_mode)) {
 			if (strcmp(from, home) == 0 ||
 			    move_file(from, home) == 0)
 				return 0;
@@ -752,7 +737,7 @@ spool_place_files(char *name, struct stat *st)
 		 * is added here */
 		add_dir(dir_index(name));
 	}
-	return find_message(name, st);
+	return place_message_file(name, st);
 }
 
 /* ---- removing -------------------------------------------------------- */
