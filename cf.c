@@ -78,7 +78,7 @@ const struct keyword cf_keywords[] = {
 	/* warnings */
 	{ "reporttimes", T_TIMES, AT(warn_ages), 1, SPAN_MOST, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
-	/* the command, and the order of vertices */
+	/* the command, and which vertices go, in which order */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, NULL },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, NULL },
@@ -168,11 +168,11 @@ static const struct pair variables[] = {
 
 /* The settings of the channel dsn: defaults before any clause, and those that
  * no clause can change. */
-static const struct pair dsn_first[] = {
+static const struct pair dsn_defaults[] = {
 	{ "interval", "5" }, { "retries", "1 2 4 8 12" },
 	{ "timeout", "30m" }, { "overfeed", "10" }, { "order", "age" },
 	{ "cohorts", "0" }, { NULL, NULL }
-}, dsn_last[] = {
+}, dsn_fixed[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
 	{ "maxchannel", "1" }, { "maxring", "1" }, { "maxthr", "1" },
 	{ "queueonly", "0" }, { "wakeuprestartonly", "0" }, { NULL, NULL }
@@ -215,13 +215,6 @@ find_keyword(const char *word)
 	const char *other = find_value(synonyms, word);
 
 	return find_row(cf_keywords, other != NULL ? other : word);
-}
-
-/* Returns the address of the keyword's value in a setting or a config. */
-static void *
-member_at(void *values, const struct keyword *k)
-{
-	return (char *)values + k->at;
 }
 
 /* ---- reading: tokens ------------------------------------------------- */
@@ -304,14 +297,15 @@ skip_blanks(void)
 }
 
 /* Puts a NUL behind the word at rd.p and moves rd.p behind that.  A blank ends
- * the word, and a '=' if equals is 1.  Returns the byte that ended the word. */
+ * the word, and a '=' if at_equals is 1.  Returns the byte that ended the
+ * word. */
 static int
-end_word(int equals)
+cut_word(int at_equals)
 {
 	int c;
 
 	while (*rd.p != '\0' && !isspace((unsigned char)*rd.p) &&
-	    !(equals && *rd.p == '='))
+	    !(at_equals && *rd.p == '='))
 		rd.p++;
 	c = *rd.p;
 	if (c != '\0')
@@ -320,17 +314,17 @@ end_word(int equals)
 }
 
 /* Makes the word at rd.p the current one.  Returns the byte that follows the
- * word: a '=', a blank or NUL.  If equals is 1, a '=' ends the word, and blanks
- * before the '=' are skipped. */
+ * word: a '=', a blank or NUL.  If at_equals is 1, a '=' ends the word, and
+ * blanks before the '=' are skipped. */
 static int
-read_word(int equals)
+read_word(int at_equals)
 {
 	int c;
 
 	rd.word = rd.p;
 	rd.word_line = rd.line;
-	c = end_word(equals);
-	if (equals && c != '=' && skip_blanks() == '=')
+	c = cut_word(at_equals);
+	if (at_equals && c != '=' && skip_blanks() == '=')
 		c = *rd.p++;
 	return c;
 }
@@ -372,7 +366,7 @@ read_value(void)
 		value = rd.p;
 		rd.bare = rd.word;
 		rd.bare_told = 0;
-		end_word(0);
+		cut_word(0);
 		return value;
 	}
 	value = read_quoted();
@@ -381,7 +375,7 @@ read_value(void)
 	} else if (*rd.p != '\0' && !isspace((unsigned char)*rd.p)) {
 		rd.word_line = rd.line;
 		report(CF_ERROR, "a blank is missing behind the closing \"");
-		end_word(0);
+		cut_word(0);
 		value = NULL;
 	}
 	return value;
@@ -411,7 +405,7 @@ parse_number(const char *s, long *n)
 /* Returns the number without a comma or semicolon at its end, which ZMailer
  * ignores.  ZMailer's -1 for no limit becomes 0, or 1 for maxthr. */
 static const char *
-convert_number(const struct keyword *k, const char *s)
+convert_zmailer_number(const struct keyword *k, const char *s)
 {
 	static char as[40];
 	size_t n = strlen(s);
@@ -437,7 +431,7 @@ set_number(const struct keyword *k, void *to, const char *s)
 	int span = k->type == T_SPAN || k->type == T_TIMES;
 	long n;
 
-	s = convert_number(k, s);
+	s = convert_zmailer_number(k, s);
 	if (span && span_parse(s, &n) < 0)
 		return "is no span of time such as 90, 10m or 1h5m20s";
 	if (!span && parse_number(s, &n) < 0)
@@ -738,7 +732,7 @@ store_value(const struct keyword *k, void *values, const char *s)
 	    set_id, set_choice, set_choice, set_rule, set_rate, set_list,
 	    set_list, set_port, set_command, set_path, set_path, set_text };
 
-	return setters[k->type](k, member_at(values, k), s);
+	return setters[k->type](k, (char *)values + k->at, s);
 }
 
 /* Stores a value, or reports what is wrong with it. */
@@ -1032,6 +1026,10 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
 		set_param_default(k);
+	/* not for each conf: a group that cannot be looked up is an error */
+	for (k = cf_keywords; k->name != NULL; k++)
+		if (k->def != NULL)
+			set_keyword(k, &config->defaults, k->def);
 	rd.link = &config->clauses;
 	rd.next = config->text = read_file();
 	while (next_line()) {
@@ -1074,7 +1072,7 @@ cf_free(struct config *config)
 	}
 	for (k = params; k->name != NULL; k++)
 		if (k->type > T_COMMAND)	/* T_COMMAND: in config->text */
-			free(*(char **)member_at(config, k));
+			free(*(char **)(void *)((char *)config + k->at));
 	free(config->matched);
 	free(config->dsn);
 	free(config->text);
@@ -1097,8 +1095,8 @@ cf_get_var(const char *name)
 
 /*
  * Later values override earlier ones, in this order: the defaults of the table;
- * dsn_first, if the channel is dsn; the clauses that match, in the order of the
- * file; dsn_last.  With
+ * dsn_defaults, if the channel is dsn; the clauses that match, in the order of
+ * the file; dsn_fixed, if the channel is dsn.  With
  *
  *	*	interval=5m maxta=50
  *	smtp	interval=10m command="smtp -s"
@@ -1125,7 +1123,7 @@ override_values(struct setting *v, const struct setting *other)
 
 /* Sets the values of one of our tables, which are all valid. */
 static void
-set_fixed(struct setting *v, const struct pair *values)
+set_pairs(struct setting *v, const struct pair *values)
 {
 	for (; values->name != NULL; values++)
 		set_keyword(find_row(cf_keywords, values->name), v,
@@ -1138,19 +1136,15 @@ static void
 set_defaults(struct conf *f)
 {
 	struct setting *v = &f->v;
-	const struct keyword *k;
 
-	for (k = cf_keywords; k->name != NULL; k++)
-		if (k->def != NULL)
-			set_keyword(k, v, k->def);
+	*v = f->config->defaults;
 	if (!f->dsn)
 		return;
-	set_fixed(v, dsn_first);
+	set_pairs(v, dsn_defaults);
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
 	v->uid = geteuid();
 	v->gid = getegid();
-	v->command = f->config->dsn;
-	v->text[find_row(cf_keywords, "command") - cf_keywords] = v->command;
+	set_keyword(find_row(cf_keywords, "command"), v, f->config->dsn);
 }
 
 /* Sets values that no clause can change, and values that follow from others.
@@ -1162,7 +1156,7 @@ complete_conf(struct conf *f)
 	struct setting *v = &f->v;
 
 	if (f->dsn)
-		set_fixed(v, dsn_last);
+		set_pairs(v, dsn_fixed);
 	/* values that were not given, or given as 0 */
 	if (v->interval == 0)
 		v->interval = 60;

@@ -131,6 +131,7 @@ struct conf {
 /* config: one reading of the file.  Freed when neither q nor a ring uses it. */
 struct config {
 	char	*text;		/* the words of the file; settings point here */
+	struct setting defaults;	/* values before any clause */
 	struct clause *clauses;
 	const struct clause **matched;	/* clauses that cf_match collects, with
 					 * room for all */

@@ -40,6 +40,10 @@ is 'an empty clause takes the next one'\''s contents' \
     '"smtp -srl /var/log/smtp" 2 '
 is 'an empty clause is a clause of its own' \
     "$("$T" same "$cf" smtp/a.toronto.edu smtp/b.utoronto.ca)" other
+printf 'a command="x"\nb command="y"\n' >"$tmp/groups"
+is 'a clause without a group has daemon, also when no file can be opened' \
+    "$(ulimit -n 50; "$T" groups "$tmp/groups" a/h b/h |
+    awk '{ print NF, ($1 == $2 && $1 > 0) }')" '2 1'
 is 'two hosts of one clause share it' \
     "$("$T" same "$cf" smtp/a.utoronto.ca smtp/b.utoronto.ca)" same
 is 'the first command ends the search' \

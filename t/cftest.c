@@ -10,6 +10,9 @@
  *	cftest step file address age	the place in the retry list
  *	cftest same file address address
  *					have both the same conf?
+ *	cftest groups file address address
+ *					the groups of both confs, the second
+ *					made when no file can be opened
  */
 #include "../scheduler.h"
 
@@ -123,6 +126,11 @@ main(int argc, char **argv)
 		    (unsigned)retry_index_at_age(&f->v, atol(argv[4])));
 	else if (strcmp(what, "same") == 0)
 		puts(f == conf_of(c, argv[4]) ? "same" : "other");
+	else if (strcmp(what, "groups") == 0) {
+		while (dup(0) >= 0)
+			;
+		printf("%ld %ld\n", f->v.gid, conf_of(c, argv[4])->v.gid);
+	}
 	cf_free(c);
 	return 0;
 }
