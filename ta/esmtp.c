@@ -64,19 +64,26 @@ log_line(const char *mark, const char *s)
 
 /* ---- the end --------------------------------------------------------- */
 
+/* Closes the connection.  Sets why as via_close does if a program made it. */
+static void
+close_connection(struct esmtp *c, char *why, size_t size)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->via.pid > 0) {
+		close(c->to);
+		via_close(&c->via, why, size);
+	}
+	c->fd = -1;
+	c->have = c->used = c->nout = 0;
+}
+
 void
 esmtp_close(struct esmtp *c)
 {
 	char why[100];
 
-	if (c->fd >= 0)
-		close(c->fd);
-	if (c->via.pid > 0) {
-		close(c->to);
-		via_close(&c->via, why, sizeof(why));
-	}
-	c->fd = -1;
-	c->have = c->used = c->nout = 0;
+	close_connection(c, why, sizeof(why));
 }
 
 /* Ends the connection for this reason.  Returns -1. */
@@ -99,19 +106,13 @@ static int
 end_closed(struct esmtp *c)
 {
 	char why[400];
-	struct text t;
 
 	if (c->via.pid == 0 || c->reply[0] != '\0')
 		return end_with(c, "4.4.2", "%s",
 		    "the connection was closed by the other side");
-	text_init(&t, why, sizeof(why));
-	text_add(&t, "the program of -X: ");
-	close(c->fd);
-	close(c->to);
-	c->fd = -1;
-	via_close(&c->via, why + t.len, sizeof(why) - t.len);
+	close_connection(c, why, sizeof(why));
 	c->phase = PHASE_CONNECT;
-	return end_with(c, "4.4.1", "%s", why);
+	return end_with(c, "4.4.1", "the program of -X: %s", why);
 }
 
 /* Ends the connection, as the limit of a wait is reached: -1. */
@@ -218,7 +219,7 @@ hide_secret(const struct esmtp *c, char *line)
  * connection is over.  *left is the number of bytes that the reply may still
  * have. */
 static int
-get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
+read_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
     size_t size, long *left)
 {
 	size_t n = 0;
@@ -309,7 +310,7 @@ scan_keyword(struct esmtp *c, const char *line)
 /* Reads a reply; sets extensions if it is a good one to EHLO.  Returns its
  * code, or 0. */
 static int
-get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
+read_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 {
 	/* a line has room for the longest secret: see hide_secret */
 	char line[1000], reply[sizeof(c->reply)];
@@ -319,7 +320,7 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 
 	text_init(&t, reply, sizeof(reply));
 	for (i = 0; i < REPLY_LINES; i++) {
-		if (get_line(c, stage, until, line, sizeof(line), &left) < 0)
+		if (read_line(c, stage, until, line, sizeof(line), &left) < 0)
 			return 0;
 		if (line[0] < '2' || line[0] > '5' ||
 		    strspn(line, "0123456789") != 3 ||
@@ -350,14 +351,14 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 {
 	c->nout = 0;
 	clock_read();
-	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
+	read_reply(c, stage, now.mono + FINAL_WAIT, 0);
 	if (c->code >= 400) {	/* this last reply is the reason */
 		esmtp_close(c);
 		return -1;
 	}
-	/* without a reply, get_reply has set a reason, which is kept instead of
-	 * err if the write reached its limit, or if the reason is the words of
-	 * a program */
+	/* without a reply, read_reply has set a reason, which is kept instead
+	 * of err if the write reached its limit, or if the reason is the words
+	 * of a program */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
@@ -377,7 +378,7 @@ exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 		end_failed_write(c, stage, errno);
 		return c->code;
 	}
-	return get_reply(c, stage, until, ehlo);
+	return read_reply(c, stage, until, ehlo);
 }
 
 int
@@ -515,7 +516,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 	    exchange(c, takes_greeting ? ES_GREETING : ES_HELO, 1) == 0)
 		return -1;
 	c->phase = "EHLO";
-	if (c->code == 220 && takes_greeting && get_reply(c, ES_HELO,
+	if (c->code == 220 && takes_greeting && read_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
 		return -1;	/* 220 was a greeting passed on */
 	if (c->code >= 500) {

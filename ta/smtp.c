@@ -59,7 +59,7 @@
 #define MAX_HOSTS	8	/* smart hosts of -R */
 #define ADDRS		5	/* addresses that are tried for a job */
 #define SESSIONS	2	/* connections that are made for a job */
-#define FRESH		60	/* seconds; older mail was tried before */
+#define FRESH		60	/* seconds; older mail counts as tried before */
 #define BROKEN		8	/* servers that are not tried again for a job */
 #define MAX_DEAD	40	/* dead addresses that a job can try */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
@@ -97,7 +97,7 @@ static struct {
 				 * first is for the host */
 	struct tries *in_use;	/* the tries of the current host */
 	struct net_addrs addrs;	/* of the host, or of the last smart host */
-	int	repeated;	/* the message was tried before */
+	int	repeated;	/* 1: the message is older than FRESH */
 	int	nbroken;
 	/* Servers that ended a transaction before the message. */
 	struct net_addr broken[BROKEN];
@@ -557,7 +557,7 @@ end_connection(void)
 
 /* Ends the talker if the file of passwords has changed. */
 static void
-watch_passwords(void)
+end_outdated_talker(void)
 {
 	static struct stat seen;
 	struct stat st;
@@ -583,7 +583,7 @@ keep_job(struct lib_job *job)
 		    ctl_log_name(job->name));
 		write_transcript(line, strlen(line));
 	}
-	watch_passwords();
+	end_outdated_talker();
 	halves_work(job);
 }
 

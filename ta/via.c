@@ -100,7 +100,6 @@ via_unverifying_word(const char *command)
 	return NULL;
 }
 
-/* The search is that of execvp. */
 const char *
 via_missing_program(const char *command)
 {

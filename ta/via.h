@@ -17,7 +17,7 @@ const char *via_error(const char *command);
 /* Returns the word of the command, a program or an option, that verifies no
  * certificate without a further option; NULL if there is none. */
 const char *via_unverifying_word(const char *command);
-/* Returns the program of the command if PATH does not have it, else NULL. */
+/* Returns the program of the command if execvp would not find it, else NULL. */
 const char *via_missing_program(const char *command);
 /* Returns 1 if the program needs the connection as descriptor 3. */
 int	via_wants_socket(const char *command);
