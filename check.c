@@ -159,13 +159,10 @@ check_options(const struct clause *cl, const char *path, struct command *c,
 static void
 check_command(struct config *config, const struct clause *cl)
 {
-	static const char *const vars[] = { "PATH", "ZCONFIG", "MAILBIN",
-	    "MAILSHARE", "MAILBOX" };
 	static struct command c;
 	char path[PATH_MAX_];
-	const char *why, *dir = "";
+	const char *why;
 	struct stat st;
-	size_t i;
 
 	why = cmd_split(cl->v.command, "channel", "host", cf_get_var, &c);
 	if (why != NULL) {
@@ -175,12 +172,8 @@ check_command(struct config *config, const struct clause *cl)
 	if (c.unreplaced[0] != '\0')
 		warn_clause(cl, "command: $%s is not replaced; $channel and "
 		    "$host are, and names in braces", c.unreplaced);
-	if (c.argv[0][0] != '/')
-		dir = opt.mailbin;
-	errno = ENAMETOOLONG;	/* if text_fmt fails, which sets no errno */
-	if (text_fmt(path, sizeof(path), "%s%s%s", dir,
-	    *dir != '\0' ? "/ta/" : "", c.argv[0]) < 0 ||
-	    stat(path, &st) < 0 || access(path, X_OK) < 0) {
+	if (ta_set_env(&c, NULL, config, path) < 0 || stat(path, &st) < 0 ||
+	    access(path, X_OK) < 0) {
 		warn_clause(cl, "command: %s: %s; its mail would wait", path,
 		    strerror(errno));
 		return;
@@ -190,12 +183,7 @@ check_command(struct config *config, const struct clause *cl)
 		    "wait", path);
 		return;
 	}
-	for (i = 0; i < sizeof(vars) / sizeof(*vars); i++)
-		if (cmd_default_env(&c, vars[i], cf_get_var(vars[i])) < 0)
-			return;
-	if (cmd_default_env(&c, "TZ", getenv("TZ")) == 0 &&
-	    cmd_default_env(&c, "MAILNAME", config->mailname) == 0)
-		check_options(cl, path, &c, get_agent_user(config, cl));
+	check_options(cl, path, &c, get_agent_user(config, cl));
 }
 
 /* ---- clauses --------------------------------------------------------- */
@@ -540,6 +528,7 @@ main(int argc, char **argv)
 	opt.postoffice = cf_get_var("POSTOFFICE");
 	opt.mailbin = cf_get_var("MAILBIN");
 	opt.mailshare = cf_get_var("MAILSHARE");
+	opt.envfile = cf_get_var("ZCONFIG");
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;

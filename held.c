@@ -72,22 +72,13 @@ print_holds(FILE *f)
 	}
 }
 
-/* Returns 1 if there is no such message, and 0 if there is one, or if one of
- * its directories cannot be searched now. */
-static int
-is_gone(const char *base)
-{
-	char name[NAME_MAX_];
-
-	return spool_find_file(base, name) < 0 && errno == ENOENT;
-}
-
 /* Adds the hold of a line, or sets *dropped if its message is gone: 0, or -1
  * without memory. */
 static int
 parse_hold(char *line, int *dropped)
 {
 	int is_address = strncmp(line, "address ", 8) == 0;
+	char name[NAME_MAX_];
 	struct hold **p;
 
 	line[strcspn(line, "\n")] = '\0';
@@ -95,7 +86,9 @@ parse_hold(char *line, int *dropped)
 		return 0;
 	if ((is_address || strncmp(line, "message ", 8) == 0) &&
 	    line[8] != '\0') {
-		if (!is_address && is_gone(line + 8)) {
+		/* another errno: a directory cannot be searched now */
+		if (!is_address && spool_find_file(line + 8, name) < 0 &&
+		    errno == ENOENT) {
 			log_info("holds msg=%s is not in the spool; its hold "
 			    "is dropped", line + 8);
 			*dropped = 1;

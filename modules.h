@@ -434,6 +434,11 @@ void	ta_do(fd_set *in, fd_set *out);
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents. */
 void	ta_feed_rings(void);
+/* Adds the variables of every agent to the environment of the command, CHANNEL
+ * unless channel is NULL, and sets path, of PATH_MAX_ bytes, to the path of its
+ * program: 0, or -1 with E2BIG. */
+int	ta_set_env(struct command *, const char *channel, const struct config *,
+	    char *path);
 /* Ends idle and starting agents.  The caller has set q.no_feeding, so that the
  * others end after their jobs.  With by_signal, sends a signal to all agents
  * instead. */

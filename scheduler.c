@@ -193,14 +193,13 @@ print_version(void)
 	putchar('\n');
 }
 
-/* Returns the number from min to max of an option, or exits.  Sets *end to the
- * text behind the number; with end NULL such a text is an error. */
+/* Returns the number from min to max of an option, or exits. */
 static long
-parse_number(int letter, const char *s, long min, long max, const char **end)
+parse_number(int letter, const char *s, long min, long max)
 {
 	unsigned long n;
 
-	if (num_upto(s, max, &n, end) < 0 || (long)n < min)
+	if (num_upto(s, max, &n, NULL) < 0 || (long)n < min)
 		die(X_USAGE, "-%c %s: a number from %ld to %ld is needed",
 		    letter, s, min, max);
 	return n;
@@ -225,7 +224,7 @@ split_address(char *s)
 static void
 apply_option(int c, char *arg)
 {
-	const char *end;
+	char *comma;
 
 	switch (c) {
 	case 'd': me.force_daemon = 1; break;
@@ -239,21 +238,21 @@ apply_option(int c, char *arg)
 	case 'S': me.load_first = 1; break;
 	case 'f': me.config = arg; break;
 	case 'E':
-		opt.scanmax = parse_number(c, arg, 1, 999999999L, &end);
-		if (*end == ',')
-			opt.scansecs = parse_number(c, end + 1, 1, 3600, NULL);
-		else if (*end != '\0')
-			die(X_USAGE, "-E %s: newentsmax[,seconds] is needed",
-			    arg);
+		comma = strchr(arg, ',');
+		if (comma != NULL) {
+			opt.scansecs = parse_number(c, comma + 1, 1, 3600);
+			*comma = '\0';
+		}
+		opt.scanmax = parse_number(c, arg, 1, 999999999L);
 		break;
 	case 'L': opt.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
 	case 'M': log_warn("option -M %s has no effect", arg); break;
 	case 'N':
-		opt.agentfiles = parse_number(c, arg, 10, 65536L, NULL);
+		opt.agentfiles = parse_number(c, arg, 10, 65536L);
 		break;
 	case 'P': opt.postoffice = arg; break;
-	case 'R': opt.forkrate = parse_number(c, arg, 1, 10000, NULL); break;
+	case 'R': opt.forkrate = parse_number(c, arg, 1, 10000); break;
 	case 'q': opt.rendezvous = arg; break;
 	case 'p':
 		opt.pick_channel = arg;
@@ -787,22 +786,13 @@ fork_daemon(void)
 static void
 begin_log(const struct config *c)
 {
-	int null;
-
 	if (me.daemon)		/* before the first line of the log */
 		start_syslog_child();
 	if (log_to_file(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
 		    opt.logfile, fd_own_why());
-	if (!me.daemon)
-		return;
-	null = open("/dev/null", O_RDWR);
-	if (null < 0)
+	if (me.daemon && stdio_to_null() < 0)
 		die(X_OSERR, "/dev/null: %s", strerror(errno));
-	dup2(null, 0);
-	dup2(null, 1);
-	dup2(null, 2);
-	close(null);
 }
 
 /* ---- the loop -------------------------------------------------------- */

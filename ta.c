@@ -305,26 +305,36 @@ add_agent(struct agent *a, struct ring *r)
 	r->started = ++started;
 }
 
-/* Starts the command for this channel, and sets ours to the descriptors from
- * and to it.  Returns its process number, or -1 with errno. */
-static long
-start_program(struct command *c, const struct setting *s, const char *channel,
-    int ours[2])
+int
+ta_set_env(struct command *c, const char *channel, const struct config *config,
+    char *path)
 {
 	int bare = c->argv[0][0] != '/';
-	char path[PATH_MAX_];
 
 	errno = E2BIG;
-	if (cmd_default_env(c, "TZ", getenv("TZ")) < 0 ||
+	if (text_fmt(path, PATH_MAX_, "%s%s%s", bare ? opt.mailbin : "",
+	    bare ? "/ta/" : "", c->argv[0]) < 0 ||
+	    cmd_default_env(c, "TZ", getenv("TZ")) < 0 ||
 	    cmd_default_env(c, "PATH", cf_get_var("PATH")) < 0 ||
 	    cmd_default_env(c, "ZCONFIG", opt.envfile) < 0 ||
 	    cmd_default_env(c, "MAILBIN", opt.mailbin) < 0 ||
 	    cmd_default_env(c, "MAILSHARE", opt.mailshare) < 0 ||
 	    cmd_default_env(c, "MAILBOX", cf_get_var("MAILBOX")) < 0 ||
 	    cmd_default_env(c, "CHANNEL", channel) < 0 ||
-	    cmd_default_env(c, "MAILNAME", q.config->mailname) < 0 ||
-	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
-	    bare ? "/ta/" : "", c->argv[0]) < 0)
+	    cmd_default_env(c, "MAILNAME", config->mailname) < 0)
+		return -1;
+	return 0;
+}
+
+/* Starts the command for this channel, and sets ours to the descriptors from
+ * and to it.  Returns its process number, or -1 with errno. */
+static long
+start_program(struct command *c, const struct setting *s, const char *channel,
+    int ours[2])
+{
+	char path[PATH_MAX_];
+
+	if (ta_set_env(c, channel, q.config, path) < 0)
 		return -1;
 	c->argv[0] = path;
 	c->uid = s->uid;

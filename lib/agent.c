@@ -110,17 +110,6 @@ pipes_make(int *fd, int npipes)
 }
 
 int
-stdio_to_null(void)
-{
-	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
-
-	for (fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			return -1;
-	return null > 2 ? close(null) : 0;
-}
-
-int
 child_wait(pid_t pid, double until)
 {
 	int status = -1, stopped;

@@ -39,8 +39,6 @@ int	pipes_make(int *fd, int npipes);
 /* Closes both descriptors of each pipe, if open, and keeps errno.  Returns -1,
  * for a caller that returns it at once. */
 int	pipes_close(const int *fd, int npipes);
-/* Makes /dev/null the descriptors 0, 1 and 2: 0 or -1. */
-int	stdio_to_null(void);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
  * at the time until (mono), or when it is stopped. */
 int	child_wait(pid_t, double until);

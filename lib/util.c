@@ -817,6 +817,17 @@ fd_write(int fd, const char *s, size_t n)
 	return 0;
 }
 
+int
+stdio_to_null(void)
+{
+	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
+
+	for (fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			return -1;
+	return null > 2 ? close(null) : 0;
+}
+
 /* The lock is one of fcntl, the only one in POSIX, which also works over NFS.
  */
 long

@@ -204,6 +204,8 @@ unsigned long rnd(unsigned long n);	/* 0 to n-1; 0 if n is 0 */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* does fd_cloexec, too: 0 or -1 */
+/* Makes /dev/null the descriptors 0, 1 and 2: 0 or -1. */
+int	stdio_to_null(void);
 /* 1 if two struct stat are those of one file. */
 #define is_same_file(a, b) \
 	((a)->st_ino == (b)->st_ino && (a)->st_dev == (b)->st_dev)
