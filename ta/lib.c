@@ -554,11 +554,13 @@ lib_status_len(const char *s)
 
 	if (*s == '\0' || strchr("245", *s) == NULL)
 		return 0;
-	for (i = 0; i < 2; i++, n += digits) {
-		digits = s[n] == '.' ? strspn(s + n + 1, "0123456789") : 0;
+	for (i = 0; i < 2; i++) {
+		if (s[n++] != '.')
+			return 0;
+		digits = strspn(s + n, "0123456789");
 		if (digits < 1 || digits > 3)
 			return 0;
-		n++;
+		n += digits;
 	}
 	return n;
 }
