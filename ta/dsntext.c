@@ -128,26 +128,16 @@ put_text(FILE *f, const char *s, const char *indent)
 		fprintf(f, "%s...\n", indent);
 }
 
-/* Reads the first line of the text of a form; fgets reads the others. */
-static void
-read_first_line(FILE *form, char line[FORM_LINE])
-{
-	rewind(form);
-	while (form_next(form, line))
-		;
-}
-
-/* Returns 1 if the text of a form has UTF-8. */
+/* Returns 1 if a form has UTF-8. */
 static int
 is_form_utf8(FILE *form)
 {
 	char line[FORM_LINE];
 
-	read_first_line(form, line);
-	do {
+	rewind(form);
+	while (fgets(line, (int)sizeof(line), form) != NULL)
 		if (has_utf8(line))
 			return 1;
-	} while (fgets(line, (int)sizeof(line), form) != NULL);
 	return 0;
 }
 
@@ -157,7 +147,9 @@ put_form(FILE *f, FILE *form)
 {
 	char line[FORM_LINE];
 
-	read_first_line(form, line);
+	rewind(form);
+	while (form_next(form, line))
+		;
 	do {
 		if (line[strspn(line, "\r")] == '\n')
 			putc('\n', f);

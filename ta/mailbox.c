@@ -79,17 +79,18 @@ set_no_user(struct outcome *end, int code, const char *status,
 	return box_set_outcome(end, code, status, text);
 }
 
-/* Returns 1 if the name can be a component of any path. */
+/* Returns 1 if the name can be a component of any path.  With -n the name may
+ * end in '/', for a Maildir. */
 static int
 is_safe_name(const char *s)
 {
-	size_t n = strlen(s);
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
 
-	if (*s == '.' || *s == '-' || *s == '\0' ||
-	    (n > 5 && strcmp(s + n - 5, ".lock") == 0))	/* lock of a box */
+	if (n == 0 || *s == '.' || *s == '-' ||
+	    (n > 5 && strncmp(s + n - 5, ".lock", 5) == 0))	/* of a box */
 		return 0;
-	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
+	return s[n] == '\0' || (opt.names && strcmp(s + n, "/") == 0);
 }
 
 /* Sets the user with this name, or with this uid if name is NULL: 0; or -1 with
@@ -171,18 +172,6 @@ find_user_of_uid(struct user *u, long uid)
 	return is_nobody ? -1 : find_user(u, NULL, uid);
 }
 
-/* Returns 1 if the name, without a '/' at its end, can be a file name. */
-static int
-is_box_name(const char *s)
-{
-	char name[PATH_SIZE];
-	size_t n = strlen(s);
-
-	n -= n > 0 && s[n - 1] == '/';
-	text_fmt(name, sizeof(name), "%.*s", (int)n, s);
-	return is_safe_name(name);
-}
-
 /* Sets the owner of the box: 0, or -1 with the outcome. */
 static int
 set_box_user(const char *word, struct user *u, struct outcome *end)
@@ -191,7 +180,7 @@ set_box_user(const char *word, struct user *u, struct outcome *end)
 	u->gid = getegid();
 	errno = 0;
 	if (text_fmt(u->name, sizeof(u->name), "%s", word) == 0 &&
-	    (opt.names ? is_box_name(u->name) : find_mail_user(u) == 0))
+	    (opt.names ? is_safe_name(u->name) : find_mail_user(u) == 0))
 		return 0;
 	return set_no_user(end, X_NOUSER, "5.1.1",
 	    "there is no such user here");
@@ -734,18 +723,15 @@ static struct lib_command command = { "mailbox", VERSION,
 static void
 check_template(void)
 {
+	int home = opt.names ? 'u' : 'h';
 	const char *p;
 
-	for (p = opt.template; *p != '\0'; p++)
-		if (*p == '%' && *++p != 'u' && *p != 'h')
-			lib_usage();
-	if (strstr(opt.template, "%h") != NULL) {
 #ifdef NO_PWD
-		lib_usage();
+	home = 'u';	/* no home directory is known */
 #endif
-		if (opt.names)
+	for (p = opt.template; *p != '\0'; p++)
+		if (*p == '%' && *++p != 'u' && *p != home)
 			lib_usage();
-	}
 }
 
 static void
