@@ -451,7 +451,7 @@ static const char *
 set_list(const struct keyword *k, void *to, const char *s)
 {
 	int times = k->type == T_TIMES, most = times ? 8 : NUMBERS_MOST;
-	long n = 0, last = -1;
+	long n = 0;
 	const char *bad = NULL;
 	struct numbers list;
 	char word[100];
@@ -466,11 +466,12 @@ set_list(const struct keyword *k, void *to, const char *s)
 		bad = text_fmt(word, sizeof(word), "%.*s",
 		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
 		    set_number(k, &n, word);
-		if (bad == NULL && times && n <= last)
+		if (bad == NULL && times && list.n > 0 &&
+		    n <= list.at[list.n - 1])
 			bad = "is not later than the one before";
 		if (bad != NULL || list.n == most)
 			break;
-		list.at[list.n++] = (last = n);
+		list.at[list.n++] = n;
 		s += strcspn(s, BLANKS);
 	}
 	if (bad != NULL)
@@ -536,17 +537,16 @@ parse_fraction(const char *s, const char **end)
 {
 	const char *p = s;
 	double x = 0, by = 1;
-	int has_point = 0, has_digit = 0;
+	int has_point = 0;
 
 	for (; isdigit((unsigned char)*p) || (*p == '.' && !has_point); p++)
 		if (*p == '.') {
 			has_point = 1;
 		} else {
-			has_digit = 1;
 			x = x * 10 + (*p - '0');
 			by *= has_point ? 10 : 1;
 		}
-	*end = has_digit ? p : s;
+	*end = p - s > has_point ? p : s;	/* "." is no number */
 	return x / by;
 }
 

@@ -111,29 +111,6 @@ free_reason(struct rcpt *rcpt)
 	free(r);
 }
 
-/* Sets the reason of the recipient: 0, or -1 if core has no room for the
- * text. */
-static int
-set_reason(struct rcpt *rcpt, const char *text)
-{
-	char s[REASON_MOST + 1];
-	unsigned hash;
-	struct reason *r;
-
-	text_fmt(s, sizeof(s), "%s", text);
-	hash = hash_text(s, 0);
-	r = find_reason(s, hash);
-	if (r != NULL)
-		r->refs++;
-	free_reason(rcpt);	/* before new_reason needs the room */
-	if (r == NULL) {
-		r = new_reason(s, hash);
-		r->refs++;
-	}
-	rcpt->reason = r->s;
-	return r == &unkept ? -1 : 0;
-}
-
 void
 reason_join(const struct vertex *v, struct text *t)
 {
@@ -385,14 +362,30 @@ msg_sender_fields(const struct ctl *c)
 }
 
 void
-msg_set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+msg_set_reason(const struct vertex *v, struct rcpt *rcpt, const char *text)
 {
-	if (*reason == '\0' || set_reason(r, reason) == 0)
+	char s[REASON_MOST + 1];
+	unsigned hash;
+	struct reason *r;
+
+	if (*text == '\0')
 		return;
-	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
-	    msg_log_name(v->msg), (unsigned long)r->off,
-	    v->thread->ring->chan->name, v->thread->host,
-	    rcpt_fields(v, r->off, ""), reason);
+	text_fmt(s, sizeof(s), "%s", text);
+	hash = hash_text(s, 0);
+	r = find_reason(s, hash);
+	if (r != NULL)
+		r->refs++;
+	free_reason(rcpt);	/* before new_reason needs the room */
+	if (r == NULL) {
+		r = new_reason(s, hash);
+		r->refs++;
+	}
+	rcpt->reason = r->s;
+	if (r == &unkept)
+		log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
+		    msg_log_name(v->msg), (unsigned long)rcpt->off,
+		    v->thread->ring->chan->name, v->thread->host,
+		    rcpt_fields(v, rcpt->off, ""), text);
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */

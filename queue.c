@@ -267,8 +267,7 @@ add_dsn_vertex(struct message *m, const char *kind, double at)
 		    th_is_final_dsn(v->thread) != delay)
 			return 0;
 	t = th_get(th_get_channel("dsn"), kind, 0);
-	v = t == NULL ? NULL : msg_new_vertex(m, t);
-	if (v == NULL)
+	if (t == NULL || (v = msg_new_vertex(m, t)) == NULL)
 		return -1;
 	msg_add_rcpt(v, 0);	/* cannot fail: the memory is in the vertex */
 	v->wakeup = at;

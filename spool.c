@@ -246,9 +246,8 @@ spool_setup(int check_only)
 		if (check_only && lstat(path, &st) < 0)
 			continue;
 		place_code = make_dir(path, places[i].mode);
-		why = place_code != 0 ? NULL :
-		    dir_problem(path, places[i].never, &st);
-		if (why != NULL)
+		if (place_code == 0 && (why = dir_problem(path,
+		    places[i].never, &st)) != NULL)
 			place_code = log_refusal(X_NOPERM, path, "", why);
 		if (place_code != 0)
 			code = place_code;
