@@ -29,7 +29,6 @@
 #include <sys/wait.h>
 
 #define RETRIES_SHOWN	10	/* tries in the text of an address */
-#define BLANKS		" \t\n"
 
 static const char *config_file;
 
@@ -228,20 +227,6 @@ find_shadow(const struct config *config, const struct clause *c)
 	return e;
 }
 
-/* Warns of a clause that no address reaches, or whose command cannot be run. */
-static void
-check_clause(struct config *c, const struct clause *cl)
-{
-	const struct clause *other = find_shadow(c, cl);
-
-	if (other != NULL)
-		warn_clause(cl, "%s: is never reached, as %s in line %d "
-		    "matches its addresses and has a command; put this "
-		    "clause first", cl->text, other->text, other->line);
-	else if (cl->filled && cl->v.command != NULL)
-		check_command(c, cl);
-}
-
 /* Returns 1 if the command is smtp with a smart host. */
 static int
 has_smart_host(const char *command)
@@ -336,15 +321,23 @@ check_param_path(const char *param, const char *path)
 		    config_file, param, path, strerror(errno));
 }
 
-/* Checks what the clauses and PARAMs name.  Returns the exit code: 0, or 1 if
- * ta/dsn cannot be run. */
+/* Checks what the clauses and PARAMs name, and warns of clauses that no address
+ * reaches.  Returns the exit code: 0, or 1 if ta/dsn cannot be run. */
 static int
 check_config(struct config *c)
 {
-	const struct clause *cl;
+	const struct clause *cl, *other;
 
-	for (cl = c->clauses; cl != NULL; cl = cl->next)
-		check_clause(c, cl);
+	for (cl = c->clauses; cl != NULL; cl = cl->next) {
+		other = find_shadow(c, cl);
+		if (other != NULL)
+			warn_clause(cl, "%s: is never reached, as %s in line "
+			    "%d matches its addresses and has a command; put "
+			    "this clause first", cl->text, other->text,
+			    other->line);
+		else if (cl->filled && cl->v.command != NULL)
+			check_command(c, cl);
+	}
 	check_param_path("PARAMnotifysock", c->notifysock);
 	check_param_path("PARAMrouternotify", c->routernotify);
 	check_param_path("PARAMdestdb", c->destdb);
@@ -406,7 +399,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		fprintf(out, "%s\n", format_span(n));
 	else if (k->type <= T_GROUP)
 		fprintf(out, "%ld\n", n);
-	else if (k->type <= T_RATE && text[strcspn(text, BLANKS)] == '\0')
+	else if (k->type <= T_RATE && text[strcspn(text, " \t\n")] == '\0')
 		fprintf(out, "%s\n", text);
 	else
 		print_quoted(text, out);
@@ -519,19 +512,17 @@ main(int argc, char **argv)
 	struct config *c;
 	int code = 0, start_code;
 
-	if (argc < 4) {
-		fputs("scheduler-check is a part of scheduler -n\n", stderr);
-		return X_USAGE;
-	}
 	config_file = argv[1];
-	opt.vars = argv + 4;
+	opt.vars = argv + (argc < 4 ? argc : 4);
 	opt.postoffice = cf_get_var("POSTOFFICE");
 	opt.mailbin = cf_get_var("MAILBIN");
 	opt.mailshare = cf_get_var("MAILSHARE");
 	opt.envfile = cf_get_var("ZCONFIG");
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
-	    opt.mailshare == NULL)
+	    opt.mailshare == NULL) {
+		fputs("scheduler-check is a part of scheduler -n\n", stderr);
 		return X_USAGE;
+	}
 	logs.level = L_ERR;	/* warnings on the spool are for the log */
 	c = cf_read_file(config_file, print_line);
 	if (c == NULL)

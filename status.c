@@ -766,7 +766,7 @@ static void
 log_bad_request(const struct inlet *d, const char *why, const char *line)
 {
 	if (can_log_request())
-		log_warn("mailq pipe=%s %s%.100s", d->path, why, line);
+		log_warn("mailq pipe=%s %s%s", d->path, why, line);
 }
 
 /* Returns 1 if the word consists of letters and digits and is not longer than
@@ -787,15 +787,16 @@ static void
 handle_request(struct inlet *d, char *line)
 {
 	int is_query = d == &queries, nwords = is_query ? 2 : 3, n = 0, fd;
-	char *word[4], *w;
+	char *word[4], *w, shown[101];	/* the line in the log */
 	long uid;
 
+	text_fmt(shown, sizeof(shown), "%s", line);
 	for (w = strtok(line, " "); w != NULL && n <= nwords;
 	    w = strtok(NULL, " "))
 		word[n++] = w;
 	if (n != nwords || !is_suffix(word[n - 1]) ||
 	    (is_query && strcmp(word[0], "dump") != 0)) {
-		log_bad_request(d, "not a request: ", line);
+		log_bad_request(d, "not a request: ", shown);
 		return;
 	}
 	fd = open_answer_pipe(d, word[n - 1], &uid);

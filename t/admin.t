@@ -229,6 +229,10 @@ like 'the log says which command was given, and whose pipe got the answer' \
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
 ok 'a command without a pipe for its answer is not done' \
     wait_log 'mailq pipe=.*command (not a request|no pipe)'
+sleep 1
+printf 'hold  all of it, once more\n' >"$po/.mailq.command"
+ok 'the log has the whole line of what is no request' \
+    wait_log 'mailq pipe=.*command not a request: hold  all of it, once more$'
 as=$(words_as 65534 65534)
 if [ -n "$as" ]; then
 	chmod 1777 "$po/public"
