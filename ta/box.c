@@ -18,16 +18,16 @@
  *			was set
  *
  * A box.lock of ours has the mode 0700 from its beginning, which no other
- * program uses.  So one that is empty, since its maker was killed before it
- * wrote the line, is known.  A stale box.lock is removed under an fcntl lock on
- * it, so that of two processes one cannot remove the new lock of a third.  A
+ * program uses.  So an empty box.lock whose maker was killed before it wrote
+ * the line is known as ours.  A stale box.lock is removed under an fcntl lock
+ * on it, so that of two processes one cannot remove the new lock of a third.  A
  * process that makes a box.lock takes the fcntl lock on it, and then goes on
  * only if the name is still that of its file.
  *
- * After a write error the part that was appended is cut off.  Without ftruncate
- * it is overwritten with empty lines, which need no more room.  Before the
- * first byte the place of the message is reported, so that another process can
- * do the same if this one is killed.
+ * After a write error the part that was appended is cut off; without ftruncate
+ * that part is overwritten with empty lines, which need no more room.  Before
+ * the first byte the place of the message is reported, so that another process
+ * can do the same if this one is killed.
  *
  * A box is not written to if it is a link, has a second name, is no regular
  * file, or belongs to another user.  That is a mistake or a trick, and may be
@@ -402,7 +402,7 @@ check_box(struct mail *m, const struct stat *st)
 	if (!S_ISREG(st->st_mode))
 		return box_defer(m, "is no regular file");
 	if (st->st_nlink > 1)
-		return box_defer(m, "has a second name");
+		return box_defer(m, "has a second name (a hard link)");
 	if (st->st_uid != m->user->uid)
 		return box_defer(m, "belongs to somebody else");
 	return 0;

@@ -24,7 +24,7 @@
  *
  * The body is returned if a recipient failed and the sender did not ask for the
  * header alone.  If that cannot be (the body is too long, or not text), the
- * text says why.  A DSN on several messages returns no body.
+ * text says why.  A DSN on several messages returns none of them.
  *
  * The postmaster can write the text: the forms delivery and delay, and those of
  * errormail (lib/form.c).

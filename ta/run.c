@@ -129,9 +129,10 @@ read_output(struct process *p)
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* Sets ended if the process has ended; kills a stopped process. */
+/* Sets ended if the process has ended, and kills the process if it was stopped.
+ */
 static void
-check_end(struct process *p)
+check_process(struct process *p)
 {
 	pid_t pid;
 
@@ -173,13 +174,13 @@ wait_for_end(struct process *p)
 	int i, n, shown = 0;
 
 	p->nap = NAP_LEAST;
-	for (check_end(p); !p->ended; ) {
+	for (check_process(p); !p->ended; ) {
 		n = fd_wait(p->out, 0, p->nap);
 		if (n == 0)
 			p->nap = p->nap < NAP_MOST / 2 ? 2 * p->nap : NAP_MOST;
 		if (n > 0)
 			read_output(p);
-		check_end(p);
+		check_process(p);
 		kill_if_late(p);
 		if (!shown && !p->ended && now.mono - begun >= SLOW) {
 			lib_show_step("running %s", p->run->path);
@@ -234,7 +235,7 @@ wait_for_exec(struct process *p, int report)
 	long n;
 
 	do {
-		check_end(p);
+		check_process(p);
 		kill_if_late(p);
 	} while (fd_wait(report, 0, 0.1) <= 0);
 	do

@@ -41,8 +41,8 @@
  *	B	codes outside sysexits are final, too
  *
  * Mostly root alone may work with the spool, so the agent is root and remains
- * root; the program becomes the user of -u.  Without -u root runs no program:
- * anybody's mail must not be input of a program of root's.
+ * root; the program becomes the user of -u.  Without -u and -0 root runs no
+ * program: anybody's mail must not be input of a program of root's.
  */
 #include "job.h"
 #include "run.h"
