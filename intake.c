@@ -116,7 +116,7 @@
  */
 struct stub {
 	struct hlink link;	/* by the number of the name */
-	struct timer due;	/* in q.due_stubs: when the file is read; or in
+	struct timer due;	/* in due_stubs: when the file is read; or in
 				 * ready of a channel */
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
@@ -126,6 +126,9 @@ struct stub {
 	unsigned skipped : 1;	/* a struct skip is behind the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
+
+static struct hash stubs;	/* of forgotten messages, by num */
+static struct heap due_stubs;	/* of messages that wait, by due */
 
 /* message_named and stub_named return what has this name, directories included;
  * or NULL. */
@@ -142,7 +145,7 @@ message_named(const char *name)
 static struct stub *
 stub_named(const char *name)
 {
-	struct hlink *l = hash_first(&q.stubs, name_num(name));
+	struct hlink *l = hash_first(&stubs, name_num(name));
 
 	for (; l != NULL; l = hash_next(l))
 		if (strcmp(OWNER(struct stub, link, l)->name, name) == 0)
@@ -172,7 +175,7 @@ static int
 is_stub_limit_reached(void)
 {
 	return q.config->evicted > 0 &&
-	    q.stubs.n >= (unsigned)q.config->evicted;
+	    stubs.n >= (unsigned)q.config->evicted;
 }
 
 /* Copies the skip of the stub; k->why is NULL if its file was not skipped. */
@@ -189,13 +192,13 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
 {
 	const struct stub *s;
 
-	*at = hash_each(&q.stubs, *at);
+	*at = hash_each(&stubs, *at);
 	if (*at == NULL)
 		return NULL;
 	s = OWNER(struct stub, link, *at);
 	get_skip(s, k);
 	if (s->skipped)
-		*due = heap_when(&q.due_stubs, &s->due);
+		*due = heap_when(&due_stubs, &s->due);
 	return s->name;
 }
 
@@ -206,7 +209,7 @@ static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skip *k)
 {
-	struct heap *h = c != NULL ? &c->ready : &q.due_stubs;
+	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 
@@ -224,7 +227,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	s->skipped = k != NULL;
 	if (k != NULL)
 		memcpy(s->name + len, k, sizeof(*k));
-	hash_add(&q.stubs, &s->link, name_num(name));
+	hash_add(&stubs, &s->link, name_num(name));
 	heap_set(h, &s->due, at);
 	return 0;
 }
@@ -235,7 +238,7 @@ static void
 remove_stub(const char *name, struct past *p)
 {
 	struct stub *s = stub_named(name);
-	struct heap *h = &q.due_stubs;
+	struct heap *h = &due_stubs;
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
@@ -248,7 +251,7 @@ remove_stub(const char *name, struct past *p)
 	p->seen = s->seen;
 	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
-	hash_del(&q.stubs, &s->link);
+	hash_del(&stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
@@ -293,9 +296,9 @@ make_stubs_due(void)
 {
 	unsigned i;
 
-	for (i = 0; i < q.due_stubs.n; i++)
-		if (q.due_stubs.v[i].when > now.mono)
-			q.due_stubs.v[i].when = now.mono;
+	for (i = 0; i < due_stubs.n; i++)
+		if (due_stubs.v[i].when > now.mono)
+			due_stubs.v[i].when = now.mono;
 }
 
 /* Adds a request, and makes the files of all stubs that wait due; those of
@@ -310,7 +313,7 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 	if (stubs_behind == 0) {	/* no lap: numbers begin again */
 		free_requests();
 		last_request = 0;
-		while ((l = hash_each(&q.stubs, l)) != NULL)
+		while ((l = hash_each(&stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
 	}
 	if (last_request == REQUEST_MOST)
@@ -329,7 +332,7 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 		requests = r;
 	}
 	r->number = ++last_request;
-	stubs_behind = q.stubs.n;
+	stubs_behind = stubs.n;
 	make_stubs_due();
 	return 0;
 }
@@ -337,10 +340,10 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 long
 in_add_request(enum request_kind kind, char **patterns)
 {
-	if (q.stubs.n > 0 && add_request(kind, patterns, "") == 0)
-		return q.stubs.n;
+	if (stubs.n > 0 && add_request(kind, patterns, "") == 0)
+		return stubs.n;
 	pat_free(patterns);
-	return q.stubs.n > 0 ? -1 : 0;
+	return stubs.n > 0 ? -1 : 0;
 }
 
 static int
@@ -802,7 +805,7 @@ apply_triggers(struct ctl *c)
 	ctl_seek(c, 0);
 	while (c->ntrigger > 0 && ctl_next_trigger(c)) {
 		th_trigger_host(c->host);
-		if (q.stubs.n > 0 &&
+		if (stubs.n > 0 &&
 		    add_request(REQUEST_FLUSH, NULL, c->host) < 0)
 			log_err("trigger host=%s forgotten mail cannot be "
 			    "tried now", c->host);
@@ -1038,12 +1041,12 @@ poorest_channel(void)
 static const struct stub *
 next_stub(void)
 {
-	struct timer *t = heap_wait(&q.due_stubs) > 0 ? NULL :
-	    heap_first(&q.due_stubs);
+	struct timer *t = heap_wait(&due_stubs) > 0 ? NULL :
+	    heap_first(&due_stubs);
 	struct chan *c = poorest_channel();
 
 	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
-	    c->ready.v[0].when < heap_when(&q.due_stubs, t)))
+	    c->ready.v[0].when < heap_when(&due_stubs, t)))
 		t = heap_first(&c->ready);
 	return t == NULL ? NULL : OWNER(struct stub, due, t);
 }
@@ -1178,7 +1181,7 @@ in_load_files(void)
 double
 in_prep(fd_set *in, int *max)
 {
-	double wait = scan.next_at - now.mono, later = heap_wait(&q.due_stubs);
+	double wait = scan.next_at - now.mono, later = heap_wait(&due_stubs);
 
 	if (wait > 0)
 		return wait;

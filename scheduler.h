@@ -475,11 +475,9 @@ struct queue {
 	struct config *config;
 	struct hold *holds;
 	struct hash messages;	/* in core, by num */
-	struct hash stubs;	/* of forgotten messages, by num (intake.c) */
 	struct hash dests;	/* threads, by channel, host and box */
 	struct heap due_threads;	/* by due */
 	struct heap due_messages;	/* in core, by due */
-	struct heap due_stubs;	/* of messages that wait, by due */
 	unsigned long evicted;	/* messages forgotten so far */
 	unsigned long nleavers;	/* counts calls of note_leaver */
 #define LEAVERS	64
