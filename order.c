@@ -511,10 +511,11 @@ next_open_vertex(struct claim *c)
 	return NULL;
 }
 
-/* Lets the best rival preempt the current claim.  Returns the vertex of the
- * rival that goes next, or NULL if no claim preempts. */
+/* Lets the best rival preempt the current claim, whose next vertex is own.
+ * Returns the vertex of the rival that goes next, or own if no claim
+ * preempts. */
 static struct vertex *
-preempt_current(struct claim *current)
+preempt_current(struct claim *current, struct vertex *own)
 {
 	const struct setting *s = &current->ring->conf->v;
 	struct vertex *v = NULL;
@@ -522,12 +523,12 @@ preempt_current(struct claim *current)
 
 	if (s->slotcost < 2 || current->avail <= 0 ||
 	    current->entered <= s->minslots * s->slotcost)
-		return NULL;
+		return own;
 	/* a rival without an open vertex has left its place: search again */
 	while (v == NULL && (rival = best_rival(current)) != NULL)
 		v = next_open_vertex(rival);
 	return v != NULL && can_pay(current, rival) &&
-	    preempt_claim(current, rival) == 0 ? v : NULL;
+	    preempt_claim(current, rival) == 0 ? v : own;
 }
 
 /* The claim of the vertex no longer counts it as READY. */
@@ -683,17 +684,15 @@ order_set_open(struct thread *t, int open)
 static struct vertex *
 next_preemptive(struct ranking *k)
 {
-	struct vertex *v, *other;
+	struct vertex *v;
 	struct timer *t;
 	struct claim *c;
 
 	while (k->nopen > 0 && (t = heap_first(&k->claims)) != NULL) {
 		c = OWNER(struct claim, line, t);
 		v = next_open_vertex(c);
-		if (v == NULL)
-			continue;
-		other = preempt_current(c);
-		return other != NULL ? other : v;
+		if (v != NULL)
+			return preempt_current(c, v);
 	}
 	return NULL;
 }
