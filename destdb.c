@@ -343,8 +343,7 @@ apply_record(struct record *r, const char *other)
 		return;
 	chan = get_record_channel(r->channel);
 	is_new = chan == NULL || th_lookup(chan, r->host, 0) == NULL;
-	if ((other == NULL && !is_new) ||
-	    (other != NULL && is_new && q.dests.n >= db.most))
+	if (other == NULL ? !is_new : is_new && q.dests.n >= db.most)
 		return;
 	t = th_get(chan, r->host, 0);
 	if (t == NULL)

@@ -139,13 +139,12 @@ void
 fb_report_bad(struct thread *d, int all)
 {
 	const struct feedback *f = d->fb;
-	long was = d->window;
 
 	d->nbad++;
 	d->used = d->bad = now.mono;
-	if (was == 0)
+	if (d->window == 0)
 		return;
-	d->window = cap_window(f, was);
+	d->window = cap_window(f, d->window);
 	d->cohorts += 1.0 / d->window;
 	if (f->cohorts > 0 && (d->cohorts > f->cohorts + SLOP ||
 	    (all && f->limit == 1))) {
@@ -153,7 +152,7 @@ fb_report_bad(struct thread *d, int all)
 		d->until = now.mono;	/* th_sleep sets the end */
 	} else {
 		d->failure -= feedback_step(&f->neg, d->window);
-		while (d->failure < -SLOP) {
+		if (d->failure < -SLOP) {
 			d->window--;
 			d->failure++;
 			d->success = 0;

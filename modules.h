@@ -207,8 +207,11 @@ void	msg_log_deferred(const struct vertex *, const char *relay);
  * order.c - chooses the vertex that goes next
  * ====================================================================== */
 
-/* Appends a vertex that is on no list, and removes one that is on this list. */
-void	list_append(struct list *, struct vertex *);
+/* Inserts a vertex that is on no list before another, or at the end if before
+ * is NULL. */
+void	list_insert(struct list *, struct vertex *, struct vertex *before);
+#define list_append(l, v) list_insert(l, v, NULL)
+/* Removes a vertex that is on this list. */
 void	list_remove(struct list *, struct vertex *);
 
 /* Returns a ring whose members are all 0, or NULL without memory. */

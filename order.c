@@ -131,14 +131,6 @@ struct claim {
 /* ---- lists ----------------------------------------------------------- */
 
 void
-list_append(struct list *l, struct vertex *v)
-{
-	APPEND(l->head, v, next, prev);
-	l->n++;
-}
-
-/* Inserts the vertex before another, which is NULL if the list is empty. */
-static void
 list_insert(struct list *l, struct vertex *v, struct vertex *before)
 {
 	INSERT(l->head, v, before, next, prev);
@@ -464,17 +456,15 @@ insert_by_key(struct vertex *v)
 	double key = vertex_key(v);
 	int i;
 
-	if (at == NULL || vertex_key(at->prev) < key) {
-		list_append(l, v);
-		return;
+	if (at != NULL && vertex_key(at->prev) < key)
+		at = NULL;	/* the end */
+	for (i = 0; i < OFFERS_MOST && at != NULL && vertex_key(at) < key; i++)
+		at = at->next;
+	if (i == OFFERS_MOST) {
+		v->thread->fresh++;
+		at = NULL;
 	}
-	for (i = 0; i < OFFERS_MOST; i++, at = at->next)
-		if (key <= vertex_key(at)) {
-			list_insert(l, v, at);
-			return;
-		}
-	v->thread->fresh++;
-	list_append(l, v);
+	list_insert(l, v, at);
 }
 
 /* Takes the vertex off the list of its claim. */
