@@ -480,6 +480,7 @@ struct draft {
 	struct post post;
 	FILE	*form;		/* the open form, or NULL */
 	char	boundary[60];
+	int	has_from;	/* a field From of the form is written */
 	int	eight;		/* the returned message has bytes above 127 */
 	int	text_eight;	/* the text for people has bytes above 127 */
 	long	head;		/* bytes of the header that are returned */
@@ -541,13 +542,12 @@ is_reserved(const char *field)
 	return 0;
 }
 
-/* Writes the fields of the form and sets the subject.  Returns 1 if the field
- * From was written. */
-static int
+/* Writes the fields of the form, and sets the subject and has_from. */
+static void
 put_form_fields(struct draft *d, char *subject, size_t size)
 {
 	char line[FORM_LINE], *value, *colon;
-	int from = 0, sub;
+	int sub;
 
 	rewind(d->form);
 	while (form_next(d->form, line)) {
@@ -563,9 +563,8 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 		colon = strchr(value, ':');
 		*colon = '\0';
 		put_field(d->post.f, value, colon + 1);
-		from |= ctl_is_word(value, strlen(value), "FROM");
+		d->has_from |= ctl_is_word(value, strlen(value), "FROM");
 	}
-	return from;
 }
 
 static void
@@ -680,14 +679,14 @@ put_header(struct draft *d, const struct dsn *r)
 	static unsigned long count;
 	char subject[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
-	int i, n = 0, from = 0, bare = addr_domain(to) == NULL;
+	int i, n = 0, bare = addr_domain(to) == NULL;
 	FILE *f = d->post.f;
 	struct text t;
 
 	text_fmt(subject, sizeof(subject), "%s", usual_subject(d, r));
 	if (d->form != NULL)
-		from = put_form_fields(d, subject, sizeof(subject));
-	if (!from)
+		put_form_fields(d, subject, sizeof(subject));
+	if (!d->has_from)
 		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", r->name);
 	fprintf(f, "To: <%s%s%s>\n", to, bare ? "@" : "",
 	    bare ? r->name : "");
