@@ -118,15 +118,21 @@ show_help(void)
 	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
+/* Hides what the pattern of option -f does not match. */
 static void
 hide_unmatched(struct mq_queue *queue)
 {
 	struct mq_dest *d;
+	struct mq_job *j;
 
 	queue->filtered = 1;
 	for (d = queue->dests; d != NULL; d = d->next)
 		d->hidden = !mq_has_match(want.patterns, d->channel,
 		    d->host);
+	for (j = queue->jobs; j < queue->jobs + queue->njobs; j++) {
+		j->hidden = j->dest->hidden != 0;
+		queue->msgs[j->msg].picked |= !j->hidden;
+	}
 }
 
 /* ---- the report -------------------------------------------------------- */
@@ -385,7 +391,7 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX])
 
 	if (result != MQ_READ_TWO)
 		return result == MQ_READ_DONE ? 0 : -1;
-	if (mq_ask_again(a))
+	if (mq_ask_again(a) == 0)
 		return mq_read_two(queue, &a->in, want.login, why);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
@@ -458,13 +464,13 @@ ask_and_show(struct mq_ask *a)
 	static struct mq_queue queue;
 	int rc;
 
-	while (mq_ask_next(a)) {
+	while (mq_ask_next(a) == 0) {
 		if (mq_init(&queue) < 0)
 			return mq_fail_memory();
-		queue.only_dests = want.dests;
-		queue.both = want.order.verb == MQ_SHOW;
-		queue.report = queue.both ? mq_keep_thread : NULL;
-		queue.with_dests = want.listing == WATCH;
+		queue.no_queue = want.dests || want.listing == REPORT;
+		queue.with_dests = want.dests || want.listing == WATCH;
+		queue.report = want.order.verb == MQ_SHOW ? mq_keep_thread :
+		    NULL;
 		rc = want.listing == REPORT ? ask_report(&queue, a) :
 		    ask_dump(&queue, a);
 		if (rc == OTHER_OFFICE)
@@ -640,21 +646,12 @@ run_words(struct mq_ask *a, int argc, char **argv)
 	return want.listing == WATCH ? watch(a) : ask_and_show(a);
 }
 
-/* Sets the listing: 0, or -1 if another one is set. */
-static int
-set_listing(enum listing listing)
-{
-	if (want.listing != LIST && want.listing != listing)
-		return -1;
-	want.listing = listing;
-	return 0;
-}
-
 int
 main(int argc, char **argv)
 {
+	static const char listings[] = "QSsjcw";	/* by enum listing */
 	static struct mq_ask ask;
-	int c, rc, bad = 0;
+	int c, rc, listing;
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns tty",
 	    NULL) < 0)
@@ -666,14 +663,16 @@ main(int argc, char **argv)
 	ask.in.fd = -1;
 	while ((c = getopt(argc, argv, "DQSsvVjcnwf:q:p:U:L:")) != -1)
 		switch (c) {
-		case 'Q': bad |= set_listing(REPORT); break;
-		case 'S': bad |= set_listing(SIZES); break;
-		case 's': bad |= set_listing(SHAPE); break;
-		case 'j': bad |= set_listing(JSON); break;
-		case 'c': bad |= set_listing(COUNTS); break;
-		case 'w':
-			bad |= set_listing(WATCH);
-			parse_seconds(argc, argv);
+		case 'Q': case 'S': case 's': case 'j': case 'c': case 'w':
+			listing = REPORT + (int)(strchr(listings, c) -
+			    listings);
+			if (want.listing != LIST &&
+			    (int)want.listing != listing)
+				return usage("one of -Q, -S, -s, -j, -c and "
+				    "-w at a time");
+			want.listing = (enum listing)listing;
+			if (c == 'w')
+				parse_seconds(argc, argv);
 			break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
@@ -689,8 +688,6 @@ main(int argc, char **argv)
 		default:
 			return usage("%s", "");
 		}
-	if (bad)
-		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
 	if (want.listing == WATCH)
 		parse_seconds(argc, argv);
 	if (want.every < 0)

@@ -276,10 +276,10 @@ mq_put_around(const struct mq_queue *q, int postman)
 	else if (q->router_why[0] != '\0')
 		mq_print("the mail in router cannot be counted: %s\n",
 		    q->router_why);
-	if (q->deferred > 0)
-		put_waiting("deferred", q->deferred, q->deferred_age, "");
-	for (i = 0; i < q->nunrouted; i++) {
-		u = &q->unrouted[i];
+	if (q->nunrouted > 0)
+		put_waiting("deferred", q->nunrouted, (int)q->unrouted[0].age,
+		    "");
+	for (u = q->unrouted; u - q->unrouted < q->nunrouted; u++) {
 		mq_print("deferred/%s", u->num);
 		if (u->tries > 0)
 			mq_print(", tried %s", mq_plural(u->tries, "time"));
@@ -314,7 +314,8 @@ mq_put_around_counts(const struct mq_queue *q)
 	int i;
 
 	put_count("router", q->router, q->router_age);
-	put_count("unrouted", q->deferred, q->deferred_age);
+	put_count("unrouted", q->nunrouted, q->nunrouted <= 0 ? 0 :
+	    (int)q->unrouted[0].age);
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);

@@ -80,12 +80,12 @@ end_own_pipe(void)
 		raise(stopped);
 }
 
-/* Sleeps until fd can be read or written, a signal comes, or the microseconds
- * are over.  fd < 0: only sleeps. */
+/* Sleeps until fd can be read, a signal comes, or the microseconds are over.
+ *  fd < 0: only sleeps. */
 static void
-sleep_for(int fd, int writing, long us)
+sleep_for(int fd, long us)
 {
-	fd_wait(fd, writing, (double)us / 1e6);
+	fd_wait(fd, 0, (double)us / 1e6);
 	if (stopped)
 		end_own_pipe();
 }
@@ -116,7 +116,7 @@ wait_limit(long usual)
 
 /* ---- reading --------------------------------------------------------- */
 
-/* Fills the buffer: 1, or 0 at the end, with an error in why. */
+/* Fills the buffer: 0, or -1 at the end or with an error in why. */
 static int
 fill_buffer(struct mq_in *in)
 {
@@ -131,25 +131,25 @@ fill_buffer(struct mq_in *in)
 		if (n > 0)
 			break;
 		if (n == 0 && (in->begun || !in->fifo))
-			return 0;
+			return -1;
 		if (n < 0 && errno != EINTR && errno != EAGAIN &&
 		    errno != EWOULDBLOCK) {
 			text_fmt(in->why, sizeof(in->why), "%s",
 			    strerror(errno));
-			return 0;
+			return -1;
 		}
 		clock_read();
 		if (now.mono >= until) {
 			text_fmt(in->why, sizeof(in->why), "nothing came for "
 			    "%ld seconds", most);
 			in->silent = 1;
-			return 0;
+			return -1;
 		}
 		if (n < 0) {
-			sleep_for(in->fd, 0, 1000000L);
+			sleep_for(in->fd, 1000000L);
 			continue;
 		}
-		sleep_for(-1, 0, us);		/* our pipe has no writer yet */
+		sleep_for(-1, us);		/* our pipe has no writer yet */
 		us = us < NAP ? us * 2 : us;
 	}
 	/* the scheduler has opened our pipe and needs no name */
@@ -158,13 +158,13 @@ fill_buffer(struct mq_in *in)
 	in->begun = 1;
 	in->have = (size_t)n;
 	in->used = 0;
-	return 1;
+	return 0;
 }
 
 int
 mq_read_byte(struct mq_in *in)
 {
-	if (in->used == in->have && !fill_buffer(in))
+	if (in->used == in->have && fill_buffer(in) < 0)
 		return -1;
 	return (unsigned char)in->buf[in->used++];
 }
@@ -205,18 +205,18 @@ mq_ask_close(struct mq_ask *a)
 		end_own_pipe();
 }
 
-/* Waits for the first bytes: 1, or 0 after closing the connection and adding a
+/* Waits for the first bytes: 0, or -1 after closing the connection and adding a
  * reason to a->why. */
 static int
 wait_answer(struct mq_ask *a, const char *where)
 {
-	if (fill_buffer(&a->in))
-		return 1;
+	if (fill_buffer(&a->in) == 0)
+		return 0;
 	a->silent |= a->in.silent;
 	mq_ask_add_why(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
 	    "closed without an answer");
 	mq_ask_close(a);
-	return 0;
+	return -1;
 }
 
 /* ---- pipes ----------------------------------------------------------- */
@@ -363,7 +363,7 @@ send_request(int fd, const char *words, const char *suffix)
 		clock_read();
 		if (now.mono >= until)
 			break;
-		sleep_for(-1, 0, NAP);
+		sleep_for(-1, NAP);
 	}
 	return k == (long)n ? 0 : -1;
 }
@@ -412,13 +412,14 @@ send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
 	return rc;
 }
 
-/* Asks for a dump: 1 if a dump comes, else 0. */
+/* Asks for a dump: 0 if the pipe answers, else -1 with a reason in a->why. */
 static int
 ask_pipe(struct mq_ask *a, const char *path, int trusted)
 {
 	a->local = 1;
-	return send_words(a, path, path, trusted, "dump") == 0 &&
-	    wait_answer(a, path);
+	if (send_words(a, path, path, trusted, "dump") < 0)
+		return -1;
+	return wait_answer(a, path);
 }
 
 /* ---- TCP ------------------------------------------------------------- */
@@ -473,7 +474,7 @@ port_of(const char *s)
 	return service == NULL ? 0 : service->s_port;
 }
 
-/* Connects to the next address of the host: 1 if it answers, 0 if none is
+/* Connects to the next addresses of the host: 0 if one answers, -1 if none is
  * left. */
 static int
 ask_tcp(struct mq_ask *a, const char *host, const char *port)
@@ -486,7 +487,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 
 	if (number == 0) {
 		mq_ask_add_why(a, "there is no port %.100s", port);
-		return 0;
+		return -1;
 	}
 	for (;;) {
 		h = gethostbyname(host);
@@ -498,10 +499,10 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 				hint = ", and no command has this name";
 			mq_ask_add_why(a, "%.200s: the host is not known%s",
 			    host, hint);
-			return 0;
+			return -1;
 		}
 		if (h->h_addr_list[a->address] == NULL)
-			return 0;
+			return -1;
 		memset(&sin, 0, sizeof(sin));
 		sin.sin_family = AF_INET;
 		sin.sin_port = (unsigned short)number;
@@ -515,8 +516,8 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 			shutdown(a->in.fd, 1);
 		if (a->in.fd < 0)
 			mq_ask_add_why(a, "%s: %s", where, strerror(errno));
-		else if (wait_answer(a, where))
-			return 1;
+		else if (wait_answer(a, where) == 0)
+			return 0;
 	}
 }
 
@@ -528,7 +529,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 	(void)host;
 	(void)port;
 	mq_ask_add_why(a, "this mailq was built without TCP");
-	return 0;
+	return -1;
 }
 
 #endif
@@ -543,16 +544,17 @@ mq_ask_next(struct mq_ask *a)
 	mq_ask_close(a);
 	if (a->host != NULL || a->port != NULL)
 		a->place = TCP;
+	else if (a->pipe != NULL)
+		return a->place++ == 0 ? ask_pipe(a, a->pipe, 1) : -1;
 	while (a->place < TCP) {
-		path = a->pipe != NULL ? a->pipe : a->place == 0 ?
-		    path_in(a->postoffice, "public/.mailq.text") :
-		    a->rendezvous != NULL ? a->rendezvous : RENDEZVOUS;
-		a->place = a->pipe != NULL ? TCP + 1 : a->place + 1;
-		if (ask_pipe(a, path, a->pipe != NULL))
-			return 1;
+		path = a->rendezvous != NULL ? a->rendezvous : RENDEZVOUS;
+		if (a->place++ == 0)
+			path = path_in(a->postoffice, "public/.mailq.text");
+		if (ask_pipe(a, path, 0) == 0)
+			return 0;
 	}
-	return a->place == TCP && ask_tcp(a, a->host != NULL ? a->host :
-	    "127.0.0.1", a->port != NULL ? a->port : PORT);
+	return ask_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
+	    a->port != NULL ? a->port : PORT);
 }
 
 int
@@ -570,7 +572,6 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 	const char *base = path_in(a->postoffice, "public/.mailq.command");
 	char words[REQUEST_MAX];
 
-	a->in.fd = -1;
 	if (text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
 		mq_ask_add_why(a, "the command is too long");
 		return -1;
@@ -578,5 +579,5 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 	if (send_words(a, path, base, 1, words) < 0)
 		return -1;
 	a->in.first = SILENCE;	/* the command may take long */
-	return wait_answer(a, path) ? 0 : -1;
+	return wait_answer(a, path);
 }

@@ -184,6 +184,7 @@ put_unrouted(const struct mq_unrouted *u)
 void
 mq_json_around(const struct mq_queue *q)
 {
+	const struct mq_unrouted *u;
 	const struct mq_note *note;
 	unsigned i;
 
@@ -191,10 +192,11 @@ mq_json_around(const struct mq_queue *q)
 		return;
 	if (q->router > 0)
 		put_beside("router", q->router, q->router_age, -1);
-	if (q->deferred > 0)
-		put_beside("deferred", q->deferred, q->deferred_age, -1);
-	for (i = 0; i < q->nunrouted; i++)
-		put_unrouted(&q->unrouted[i]);
+	if (q->nunrouted > 0)
+		put_beside("deferred", q->nunrouted, (int)q->unrouted[0].age,
+		    -1);
+	for (u = q->unrouted; u - q->unrouted < q->nunrouted; u++)
+		put_unrouted(u);
 	if (q->aside > 0)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
 	for (i = 0; i < q->nnotes; i++) {
@@ -242,7 +244,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 		if (view->verbose)
 			mq_read_rcpts(&r, q, m, view, NULL);
 		for (i = m->first, n = 0; i != 0; i = q->jobs[i - 1].next_job)
-			if (!mq_is_hidden(&q->jobs[i - 1])) {
+			if (!q->jobs[i - 1].hidden) {
 				put_object(m, known, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
 				n++;

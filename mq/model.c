@@ -29,6 +29,18 @@ const char *const mq_use_name[] = {
 	"active", "idle", "closed", "retry", "unused"
 };
 
+int
+mq_find_state(const char *s, size_t n)
+{
+	int i;
+
+	for (i = MQ_OTHER; i <= MQ_SKIPPED; i++)
+		if (strlen(mq_state_name[i]) == n &&
+		    strncmp(s, mq_state_name[i], n) == 0)
+			return i;
+	return -1;
+}
+
 /* ---- memory ---------------------------------------------------------- */
 
 /* Frees the entries of a table; the link is their first member. */
@@ -92,7 +104,7 @@ mq_init(struct mq_queue *q)
 	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
 	q->stored = -1;
 	q->aside = q->aside_age = q->router = q->router_age = MQ_UNKNOWN;
-	q->deferred = q->deferred_age = q->evicted_age = MQ_UNKNOWN;
+	q->nunrouted = q->evicted_age = MQ_UNKNOWN;
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	/* loops over an empty queue need an array, too */
 	return GROW(q, q->msgs, 0, q->room_msgs) < 0 ||
@@ -362,24 +374,9 @@ mq_why_find(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
 }
 
 int
-mq_is_hidden(const struct mq_job *j)
-{
-	return j->hidden || j->dest->hidden;
-}
-
-int
 mq_is_shown(const struct mq_queue *q, const struct mq_msg *m)
 {
-	unsigned i;
-
-	if (!q->filtered)
-		return 1;
-	if (q->picked)
-		return m->picked;
-	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-		if (!mq_is_hidden(&q->jobs[i - 1]))
-			return 1;
-	return 0;
+	return !q->filtered || m->picked;
 }
 
 void
@@ -401,7 +398,7 @@ mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 			sum->oldest = m->age;
 	}
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_is_hidden(j))
+		if (j->hidden)
 			continue;
 		sum->jobs++;
 		sum->rcpts += j->nrcpt;

@@ -35,6 +35,8 @@ enum mq_state {
 };
 
 extern const char *const mq_state_name[];	/* as on the wire */
+/* Returns the state with this name of n bytes, or -1. */
+int	mq_find_state(const char *, size_t n);
 
 #define MQ_UNKNOWN	(-1)	/* in place of a number: it is not known, or as
 				 * the comment of the member says */
@@ -76,7 +78,7 @@ struct mq_dest {
 	/* while the spool is read: index + 1 of the last message for this
 	 * destination, and index of its job */
 	unsigned msg, job;
-	int	hidden;		/* the filter hides all jobs */
+	int	hidden;		/* a filter or option -f hides all jobs */
 	struct mq_facts *facts;	/* NULL: no facts */
 	struct mq_dest *next;	/* list of all destinations, in no order */
 };
@@ -101,7 +103,7 @@ struct mq_job {
 	int	pid;		/* process of the agent; 0: none */
 	unsigned char state;	/* enum mq_state */
 	unsigned char known;	/* the dump had the v line of the job */
-	unsigned char hidden;	/* a filter of pick.c hides the job */
+	unsigned char hidden;	/* a filter or option -f hides the job */
 };
 
 struct mq_msg {
@@ -116,7 +118,7 @@ struct mq_msg {
 					 * be read from the spool */
 	unsigned char over;	/* only its DSN is left */
 	unsigned char unread;	/* its control file could not be read */
-	unsigned char picked;	/* the message passes the filters of pick.c */
+	unsigned char picked;	/* a filter or option -f shows the message */
 };
 
 /* mq_why: the reason of one recipient, if the recipients of the job have
@@ -179,11 +181,10 @@ struct mq_queue {
 				 * office_read_routers(); MQ_UNKNOWN */
 	int	router_age;
 	char	router_why[MQ_WHY_MAX];	/* why router is unknown, or "" */
-	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
-	int	deferred_age;
-	struct mq_unrouted *unrouted;	/* the readable messages of deferred/,
-					 * oldest first */
-	unsigned nunrouted;
+	struct mq_unrouted *unrouted;	/* the messages of deferred/, oldest
+					 * first */
+	int	nunrouted;	/* elements of unrouted; MQ_UNKNOWN: deferred/
+				 * cannot be read */
 	struct mq_note *notes;
 	double	totals[MQ_TOTALS];	/* totals[0] MQ_UNKNOWN: none */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
@@ -192,15 +193,13 @@ struct mq_queue {
 	int	strays_read;	/* mq_read_strays has run */
 	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
-	/* the caller sets the next five before the dump is read */
+	/* the caller sets the next four before the dump is read */
 	void	(*report)(void *, const char *);	/* gets each line of the
 							 * report; or NULL */
 	void	*report_arg;	/* its first argument */
-	int	both;		/* with a report: keep the queue, too */
-	int	only_dests;	/* keep only destinations */
-	int	with_dests;	/* keep facts of destinations with the queue */
+	int	no_queue;	/* messages and jobs are not read */
+	int	with_dests;	/* keep facts of destinations */
 	int	filtered;	/* a filter hides jobs or destinations */
-	int	picked;		/* pick.c has filtered the messages */
 	char	postoffice[MQ_PATH_MAX];	/* in the dump; "": none */
 	struct hash words;	/* mq_word: texts */
 	struct hash messages;	/* mq_word: names of messages, with id */
@@ -245,7 +244,6 @@ int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,
 void	mq_why_sort(struct mq_queue *);
 const char *mq_why_find(const struct mq_queue *, const struct mq_msg *,
 	    unsigned long off);
-int	mq_is_hidden(const struct mq_job *);
 int	mq_note_add(struct mq_queue *, enum mq_kind, const char *what,
 	    long age);		/* 0, or -1 without memory */
 unsigned mq_note_count(const struct mq_queue *, enum mq_kind);
@@ -284,7 +282,7 @@ struct mq_ask {
 	struct mq_in in;
 };
 
-/* Asks the places in turn: 1 if one answers, with its first bytes in a->in; 0
+/* Asks the places in turn: 0 if one answers, with its first bytes in a->in; -1
  * if none is left, with the reason of each in a->why. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_close(struct mq_ask *);
@@ -300,6 +298,9 @@ int	mq_read_byte(struct mq_in *);
 int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 
 /* ---- reading a dump (read.c, two.c, md5.c) ------------------------- */
+
+#define MQ_TOO_LARGE	"the queue does not fit into mailq's memory; " \
+			"mailq -Q shows a summary"
 
 enum mq_read {
 	MQ_READ_ERROR = -1,	/* with the reason in why */

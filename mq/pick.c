@@ -40,19 +40,6 @@ parse_address(char ***to, const char *s)
 	return pat_expand(pattern, to);
 }
 
-/* Returns the state with this name of n bytes, or -1. */
-static int
-find_state(const char *s, size_t n)
-{
-	int i;
-
-	for (i = MQ_OTHER; i <= MQ_SKIPPED; i++)
-		if (i != MQ_SPOOL && strlen(mq_state_name[i]) == n &&
-		    strncmp(s, mq_state_name[i], n) == 0)
-			return i;
-	return -1;
-}
-
 /* Reads states with commas between: NULL, or what is wrong. */
 static const char *
 parse_states(struct mq_pick *p, const char *s)
@@ -62,8 +49,8 @@ parse_states(struct mq_pick *p, const char *s)
 
 	for (;; s += n + 1) {
 		n = strcspn(s, ",");
-		state = find_state(s, n);
-		if (state < 0)
+		state = mq_find_state(s, n);
+		if (state < 0 || state == MQ_SPOOL)
 			return "there is no such state";
 		p->states |= BIT(state);
 		if (s[n] == '\0')
@@ -287,7 +274,7 @@ mq_pick_begin(struct mq_queue *q)
 {
 	unsigned i;
 
-	q->filtered = q->picked = 1;
+	q->filtered = 1;
 	for (i = 0; i < q->njobs; i++)
 		q->jobs[i].hidden = 1;
 }

@@ -46,7 +46,6 @@ enum end {
 struct reader {
 	struct mq_queue *q;
 	struct mq_in *in;
-	int	brief;		/* vertices are skipped */
 	int	has_heading;	/* the line "Destinations:" was reported */
 	int	mixed;		/* numbers of vertices do not ascend */
 	unsigned long line;	/* number of the current line */
@@ -85,8 +84,7 @@ fail_cut(struct reader *r)
 static int
 fail_memory(struct reader *r)
 {
-	return fail(r, "the queue does not fit into mailq's memory%s",
-	    "; mailq -Q shows a summary");
+	return fail(r, "%s", MQ_TOO_LARGE);
 }
 
 static int
@@ -599,16 +597,13 @@ static int
 keep_job(struct reader *r, char **f)
 {
 	struct mq_job *j = find_job(r, f[1]);
-	int state;
+	int state = mq_find_state(f[2], strlen(f[2]));
 
 	if (j == NULL || j->known)
 		return fail(r, "there is no vertex %.20s, or its facts come "
 		    "twice", f[1]);
 	j->known = 1;
-	for (state = MQ_RETRY; state <= MQ_COMMAND &&
-	    strcmp(f[2], mq_state_name[state]) != 0; state++)
-		;
-	if (state > MQ_COMMAND)
+	if (state < MQ_RETRY || state > MQ_COMMAND)
 		return fail(r, "state \"%.60s\" is not known", f[2]);
 	j->state = (unsigned char)state;
 	j->expires = MQ_NEVER;
@@ -694,7 +689,7 @@ keep_dest(struct reader *r, char **f)
 		    dest_numbers[i].or_none, (double *)(void *)((char *)&k +
 		    dest_numbers[i].at)) < 0)
 			return fail_number(r);
-	if (r->q->only_dests || r->q->with_dests)
+	if (r->q->with_dests)
 		return keep_dest_facts(r, f, &k);
 	if (r->q->report == NULL)
 		return 0;
@@ -771,7 +766,7 @@ read_facts(struct reader *r)
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
 			return fail(r, "\"%.60s\" is not understood",
 			    r->tok);
-		if (r->brief && strchr("mrsv", r->tok[0]) != NULL)
+		if (q->no_queue && strchr("mrsv", r->tok[0]) != NULL)
 			continue;	/* no message is kept */
 		if (read_fact(r) < 0)
 			return -1;
@@ -825,7 +820,6 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX])
 	memset(&r, 0, sizeof(r));
 	r.q = q;
 	r.in = in;
-	r.brief = (q->report != NULL && !q->both) || q->only_dests;
 	r.line = 1;
 	r.ahead = -2;
 	r.why = why;
@@ -833,7 +827,7 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX])
 	greeting = read_greeting(&r);
 	if (greeting != MQ_READ_DONE)
 		return greeting;
-	end = r.brief ? skip_vertices(&r) : read_vertices(&r);
+	end = q->no_queue ? skip_vertices(&r) : read_vertices(&r);
 	q->endless = end == END_STREAM;
 	if (end == END_HEADING)
 		end = read_report(&r);

@@ -102,7 +102,7 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 		return -1;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++)
 		/* portions of a message follow each other, and count once */
-		if (!mq_is_hidden(j) && (n == 0 || v[n - 1]->msg != j->msg ||
+		if (!j->hidden && (n == 0 || v[n - 1]->msg != j->msg ||
 		    v[n - 1]->dest != j->dest))
 			v[n++] = j;
 	qsort((void *)v, n, sizeof(*v), by_dest);
@@ -208,7 +208,7 @@ split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 	unsigned n;
 
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_is_hidden(j) || strcmp(j->dest->host, "-") != 0)
+		if (j->hidden || strcmp(j->dest->host, "-") != 0)
 			continue;
 		mq_read_rcpts(&r, q, &q->msgs[j->msg], view, NULL);
 		v = mq_rcpts_find(&r, j, &n);

@@ -235,7 +235,7 @@ mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
 		mq_print("nothing in the queue matches %s", view->filter);
 	else if (q->evicted > 0)
 		mq_print("no message is in memory");
-	else if (q->router > 0 || q->deferred > 0 ||
+	else if (q->router > 0 || q->nunrouted > 0 ||
 	    mq_note_count(q, MQ_FREEZER) > 0)
 		mq_print("no message is in the queue");
 	else
@@ -270,7 +270,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 			mq_read_rcpts(&r, q, m, view, NULL);
 		}
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
-			if (mq_is_hidden(&q->jobs[i - 1]))
+			if (q->jobs[i - 1].hidden)
 				continue;
 			mq_put_job(q, &q->jobs[i - 1], view->postoffice);
 			put_users(&r, &q->jobs[i - 1]);

@@ -56,13 +56,6 @@ set_error(struct talk *t, const char *f, const char *arg)
 	return -1;
 }
 
-static int
-fail_memory(struct talk *t)
-{
-	return set_error(t, "the queue does not fit into mailq's memory%s",
-	    "; mailq -Q shows a summary");
-}
-
 /* ---- lines ------------------------------------------------------------ */
 
 /* Reads the next line: 0 or -1. */
@@ -257,7 +250,7 @@ add_job(struct talk *t, struct mq_dest *d, char **f)
 	if (j == NULL || (j->reason = mq_intern(q, f[9])) == NULL ||
 	    (m->sender = mq_intern(q, strcmp(f[2], "<>") == 0 ? "" : f[2])) ==
 	    NULL)
-		return fail_memory(t);
+		return set_error(t, "%s", MQ_TOO_LARGE);
 	j->qid = q->njobs;
 	j->dest = d;
 	d->njobs++;
@@ -317,7 +310,8 @@ add_dest(struct talk *t)
 	f[1][strcspn(f[1], "\t")] = '\0';
 	if (strlen(f[0]) >= MQ_WORD_MAX || strlen(f[1]) >= MQ_WORD_MAX)
 		return set_error(t, "\"%.60s\" is too long", f[1]);
-	return mq_dest_get(t->q, f[0], f[1]) == NULL ? fail_memory(t) : 0;
+	return mq_dest_get(t->q, f[0], f[1]) != NULL ? 0 :
+	    set_error(t, "%s", MQ_TOO_LARGE);
 }
 
 static int
@@ -347,7 +341,8 @@ read_report(struct talk *t)
 	if (send_command(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
 	while ((answer = read_answer_line(t)) == ANSWER_LINE)
-		t->q->report(t->q->report_arg, t->line);
+		if (t->q->report != NULL)
+			t->q->report(t->q->report_arg, t->line);
 	return answer == ANSWER_END ? 0 : -1;
 }
 
@@ -367,8 +362,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	why[0] = '\0';
 	rc = log_in(&t, login);
 	if (rc == 0)
-		rc = q->report != NULL && !q->both ? read_report(&t) :
-		    fetch_queue(&t);
+		rc = q->no_queue ? read_report(&t) : fetch_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

@@ -63,14 +63,12 @@ mq_read_unrouted(struct mq_queue *q, const char *po)
 		return 0;
 	q->unrouted = mem_get(s.n * sizeof(*q->unrouted));
 	bad = q->unrouted == NULL;
+	q->nunrouted = 0;
 	for (i = 0; i < s.n && !bad; i++)
 		if (s.v[i].regular)
 			bad = set_unrouted(&q->unrouted[q->nunrouted++], q, po,
 			    &s.v[i]) < 0;
 	scan_free(&s);
-	q->deferred = (int)q->nunrouted;
-	if (q->nunrouted > 0)
-		q->deferred_age = (int)q->unrouted[0].age;
 	return bad ? -1 : 0;
 }
 
@@ -153,8 +151,8 @@ int
 mq_release_words(struct mq_order *o, const char *po)
 {
 	struct mq_queue q;
-	unsigned i, k, left = 0, found;
-	int bad, rc = 0;
+	unsigned i, left = 0, found;
+	int k, bad, rc = 0;
 	char **patterns;
 
 	if (mq_init(&q) < 0 || mq_read_unrouted(&q, po) < 0)

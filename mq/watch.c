@@ -111,7 +111,7 @@ make_rows(const struct mq_queue *q)
 	for (d = q->dests; d != NULL; d = d->next)
 		v[d->id].dest = d;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (mq_is_hidden(j))
+		if (j->hidden)
 			continue;
 		r = &v[j->dest->id];
 		r->jobs++;
