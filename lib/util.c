@@ -842,7 +842,9 @@ fd_lock_at(int fd, int how, int type, long at)
 	lock.l_len = at > 0;	/* 0: up to any end of the file */
 	if (fcntl(fd, how, &lock) < 0)
 		return -1;
-	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+	if (how != F_GETLK || lock.l_type == F_UNLCK)
+		return 0;
+	return lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
 int

@@ -232,7 +232,8 @@ int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
 /* Locks the byte at this offset, or the whole file if the offset is 0, by
  * fcntl, without waiting.  F_SETLK: 0, or -1 with errno.  F_GETLK: the process
- * whose lock prevents this one, 0 for none, or -1. */
+ * whose lock prevents this one, 0 for none; or -1, also if that process has no
+ * number here, as it runs in another container. */
 long	fd_lock_at(int fd, int how, int type, long at);
 #define fd_lock(fd) fd_lock_at(fd, F_SETLK, F_WRLCK, 0)
 int	file_sync(FILE *);	/* flushes and syncs: 0, or -1 with errno */

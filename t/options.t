@@ -110,6 +110,18 @@ ok 'a second scheduler: the exit code is 73' \
 like 'a second scheduler names the process of the first' \
     "$(cat "$tmp/code.out")" \
     "already running .* $sched_pid$"
+if unshare -p -f true 2>/dev/null; then
+	ok 'a second scheduler in another container: the exit code is 73' \
+	    code 73 unshare -p -f "$S" -i -P "$po" -f "$tmp/cf"
+	is 'a second scheduler says no number that it does not know' \
+	    "$(sed 's,.*: ,,' "$tmp/code.out")" \
+	    'a scheduler is already running on this post office'
+else
+	skip 'a second scheduler in another container: the exit code is 73' \
+	    'no namespaces here'
+	skip 'a second scheduler says no number that it does not know' \
+	    'no namespaces here'
+fi
 ok 'a second scheduler leaves the first one running' alive $sched_pid
 sched_stop
 echo 99999999 >"$po/.pid.scheduler"
