@@ -1130,23 +1130,6 @@ set_pairs(struct setting *v, const struct pair *values)
 		    values->value);
 }
 
-/* Sets the defaults.  The agent of the channel dsn runs as our own user, who
- * owns transport/. */
-static void
-set_defaults(struct conf *f)
-{
-	struct setting *v = &f->v;
-
-	*v = f->config->defaults;
-	if (!f->dsn)
-		return;
-	set_pairs(v, dsn_defaults);
-	v->idlemax = f->config->bouncelimit + DSN_IDLE;
-	v->uid = geteuid();
-	v->gid = getegid();
-	set_keyword(find_row(cf_keywords, "command"), v, f->config->dsn);
-}
-
 /* Sets values that no clause can change, and values that follow from others.
  * For a host of "-" a mailbox has one agent at most, and messages to several
  * mailboxes any number, whatever maxthr is. */
@@ -1189,7 +1172,16 @@ merge_clauses(struct config *config, int dsn, unsigned n)
 	f->dsn = dsn;
 	f->nfrom = n;
 	memcpy(f->from, config->matched, size);
-	set_defaults(f);
+	f->v = config->defaults;
+	if (dsn) {
+		/* the agent runs as our own user, who owns transport/ */
+		set_pairs(&f->v, dsn_defaults);
+		f->v.idlemax = config->bouncelimit + DSN_IDLE;
+		f->v.uid = geteuid();
+		f->v.gid = getegid();
+		set_keyword(find_row(cf_keywords, "command"), &f->v,
+		    config->dsn);
+	}
 	for (i = 0; i < n; i++)
 		override_values(&f->v, &f->from[i]->v);
 	complete_conf(f);
