@@ -28,8 +28,8 @@
 
 #define WATCH_EVERY	5	/* seconds between two screens of -w */
 #define WATCH_MOST	86400	/* largest number of -w */
-#define OTHER_OFFICE	(-1)	/* in the place of an exit code: the answer is
-				 * about another post office */
+#define OTHER_OFFICE	(-1)	/* returned instead of an exit code: the answer
+				 * is about another post office */
 
 enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS, WATCH };
 
@@ -206,7 +206,7 @@ put_report_line(void *arg, const char *line)
 
 /* Prints the wanted listing: 0, or -1 without memory. */
 static int
-show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
+show_queue(struct mq_queue *queue, const struct mq_view *view, int answered)
 {
 	switch (want.listing) {
 	case SIZES:
@@ -217,7 +217,7 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 		mq_show_json(queue, view);
 		break;
 	case COUNTS:
-		mq_show_counts(queue, scheduler);
+		mq_show_counts(queue, answered);
 		break;
 	case WATCH:
 		clock_read();
@@ -234,7 +234,7 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
  */
 static int
 run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
-    int scheduler)
+    int answered)
 {
 	struct mq_view view;
 	int bad, rc = 0;
@@ -259,7 +259,7 @@ run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
 	if (want.patterns != NULL)
 		hide_unmatched(queue);
 	bad = want.dests ? mq_show_dests(queue, &view, want.listing == JSON) :
-	    show_queue(queue, &view, scheduler);
+	    show_queue(queue, &view, answered);
 	return bad == 0 ? rc : mq_fail_memory();
 }
 
@@ -322,23 +322,23 @@ show_spool(struct mq_ask *a)
 	return rc == 0 && a->silent ? X_UNAVAILABLE : rc;
 }
 
-/* Returns 1 if only an answer for want.postoffice counts: the usual places may
- * belong to a scheduler of another post office. */
+/* Returns 1 if the answer may be about another post office than
+ * want.postoffice: the user named a place to ask, or no post office. */
 static int
-needs_own_office(const struct mq_ask *a)
+may_be_other_office(const struct mq_ask *a)
 {
-	return want.own_only && a->host == NULL && a->port == NULL &&
-	    a->pipe == NULL;
+	return !want.own_only || a->host != NULL || a->port != NULL ||
+	    a->pipe != NULL;
 }
 
-/* Returns 1 if the dump is of another post office than want.postoffice, and
- * only that counts. */
+/* Returns 1 if the dump is of another post office than want.postoffice, and may
+ * not be. */
 static int
 is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	struct stat ours, theirs;
 
-	if (!needs_own_office(a) || queue->postoffice[0] == '\0')
+	if (may_be_other_office(a) || queue->postoffice[0] == '\0')
 		return 0;
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
@@ -405,7 +405,7 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	static struct ring ring;	/* large for a stack */
 	const char *po;
 	char why[MQ_WHY_MAX], buf[4096];
-	FILE *f = needs_own_office(a) ? tmpfile() : stdout;
+	FILE *f = may_be_other_office(a) ? stdout : tmpfile();
 	int rc = 0;
 	size_t n;
 
@@ -585,10 +585,10 @@ run_show(struct mq_ask *a)
 	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
-/* Checks the words of a listing, filters and a host, and sets the host: 0, or
- * an exit code. */
+/* Takes the host from the words of a listing, and checks that these go with
+ * each other and with the options: 0, or an exit code. */
 static int
-check_listing(struct mq_ask *a)
+take_host(struct mq_ask *a)
 {
 	struct mq_order *o = &want.order;
 
@@ -628,7 +628,7 @@ run_words(struct mq_ask *a, int argc, char **argv)
 		return rc == X_USAGE ? usage("%s", "") : rc;
 	if (verb != MQ_LIST)
 		return verb == MQ_SHOW ? run_show(a) : run_command(a);
-	rc = check_listing(a);
+	rc = take_host(a);
 	if (rc != 0)
 		return rc;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))

@@ -85,8 +85,9 @@ is_no_dot_file(const char *entry)
 	return entry[0] != '.';
 }
 
-/* Adds the number of messages of po/dir to *messages, and raises *oldest to the
- * age of the oldest: 0, or -1 with errno. */
+/* Adds the number of messages of po/dir to *messages, raises *oldest to the age
+ * of the oldest, and counts the double bounces of postman in q->bounces: 0, or
+ * -1 with errno. */
 static int
 count_dir(struct mq_queue *q, const char *po, const char *dir, int *messages,
     int *oldest)
@@ -319,8 +320,8 @@ mq_put_around_counts(const struct mq_queue *q)
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);
-	/* nothing was read beside the queue, and the dump had no totals: the
-	 * scheduler is ZMailer's, older, or on another machine */
+	/* Without totals and without a look into router, nobody has read the
+	 * holds: ZMailer's scheduler answered, which does not list them. */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;

@@ -52,7 +52,7 @@ static volatile sig_atomic_t stopped;	/* the signal that ends us */
 static const int stops[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 
 static void
-on_signal(int sig)
+keep_signal(int sig)
 {
 	stopped = sig;
 }
@@ -313,7 +313,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	int fd, i, err, made = -1;
 
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
-	set_handlers(on_signal);	/* before there is anything to remove */
+	set_handlers(keep_signal);	/* before there is anything to remove */
 	for (i = 0; i < 20 && made < 0; i++) {
 		text_fmt(suffix, 24, "%lux%lu", (unsigned long)getpid() %
 		    1000000000UL, rnd(1000000000UL));
@@ -379,8 +379,8 @@ fail_pipe(struct mq_ask *a, const char *path, const char *why)
 }
 
 /* Writes a request to the request pipe at path, and lets a->in read the answer
- * from our pipe base.SUFFIX, which for a command is in another directory: 0, or
- * -1 with a reason in a->why. */
+ * from our pipe base.SUFFIX, which is beside path, but for a command in
+ * public/: 0, or -1 with a reason in a->why. */
 static int
 send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
@@ -426,7 +426,7 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits until the connection succeeds or fails; the first read tells which.  0,
+/* Waits until the connection is made or refused, which the first read tells: 0,
  * or -1 with errno. */
 static int
 wait_connected(int fd)

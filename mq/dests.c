@@ -33,7 +33,7 @@ put_dest(const struct mq_dest *d)
 	const struct mq_facts *k = d->facts;
 
 	mq_print("%s/%s  %s%s\n\t", d->channel, d->host,
-	    mq_use_name[mq_dest_use(k)], mq_reason(k->reason));
+	    mq_dest_state_name[mq_dest_get_state(k)], mq_reason(k->reason));
 	if (k->dead >= 0) {
 		mq_print("%s", mq_next_try(k->dead < INT_MAX ? (int)k->dead :
 		    INT_MAX));
@@ -75,11 +75,11 @@ put_totals(const struct mq_dest **v, unsigned n, const struct mq_view *view)
 	}
 	memset(of, 0, sizeof(of));
 	for (i = 0; i < n; i++)
-		of[mq_dest_use(v[i]->facts)]++;
+		of[mq_dest_get_state(v[i]->facts)]++;
 	mq_print("%s", mq_plural((double)n, "destination"));
 	for (i = 0; i <= MQ_UNUSED; i++)
 		mq_print("%s%u %s", i == 0 ? "; " : ", ", of[i],
-		    mq_use_name[i]);
+		    mq_dest_state_name[i]);
 	putchar('\n');
 }
 

@@ -62,9 +62,9 @@ field_number(const char *name, double n, int known)
 		printf(",\"%s\":null", name);
 }
 
-/* Prints an array for the recipients of the job: their names, or the reasons of
- * their last deferral; if the scheduler sent none for single recipients, all
- * have that of the job. */
+/* Prints an array with an element for each recipient of the job: the address,
+ * or with reasons the reason of the last deferral.  If the scheduler sent no
+ * reasons of single recipients, each has the reason of the job. */
 static void
 put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
     int reasons)
@@ -139,7 +139,7 @@ mq_json_dest(const struct mq_dest *d)
 	fputs("{\"channel\":", stdout);
 	put_text(d->channel);
 	field_text("host", d->host);
-	field_text("state", mq_use_name[mq_dest_use(k)]);
+	field_text("state", mq_dest_state_name[mq_dest_get_state(k)]);
 	field_number("window", k->window, 1);
 	field_number("limit", k->limit, k->limit > 0);
 	field_number("agents", k->agents, 1);
@@ -157,7 +157,7 @@ mq_json_dest(const struct mq_dest *d)
 	puts("}");
 }
 
-/* {"waits":"router","messages":2,"oldest":180} */
+/* Prints {"waits":"router","messages":2,"oldest":180}; bounces may be -1. */
 static void
 put_beside(const char *dir, int n, int age, int bounces)
 {
@@ -168,7 +168,8 @@ put_beside(const char *dir, int n, int age, int bounces)
 	puts("}");
 }
 
-/* {"deferred":"1057616","age":300,"tries":3,"next":120,"reason":"..."} */
+/* Prints {"deferred":"1057616","age":300,"tries":3,"next":120,"reason":"..."}.
+ */
 static void
 put_unrouted(const struct mq_unrouted *u)
 {

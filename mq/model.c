@@ -25,7 +25,7 @@ const char *const mq_state_name[] = {
 	"skipped"
 };
 
-const char *const mq_use_name[] = {
+const char *const mq_dest_state_name[] = {
 	"active", "idle", "closed", "retry", "unused"
 };
 
@@ -177,21 +177,21 @@ mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 
 struct mq_facts *
 mq_dest_set_facts(struct mq_queue *q, struct mq_dest *d,
-    const struct mq_facts *what)
+    const struct mq_facts *facts)
 {
 	struct mq_facts *k = alloc_counted(q, sizeof(*k));
 
 	if (k == NULL)
 		return NULL;
-	*k = *what;
+	*k = *facts;
 	k->rate = k->reason = "";
 	d->facts = k;
 	return k;
 }
 
 /* A dead destination is MQ_DEAD, even while its agents end their jobs. */
-enum mq_use
-mq_dest_use(const struct mq_facts *k)
+enum mq_dest_state
+mq_dest_get_state(const struct mq_facts *k)
 {
 	if (k->dead >= 0)
 		return MQ_DEAD;
@@ -227,7 +227,7 @@ mq_msg_get(struct mq_queue *q, const char *name, int make)
 
 /* Makes job n, whose index is n - 1, the last of its message. */
 static void
-link_job(struct mq_queue *q, unsigned n)
+link_to_message(struct mq_queue *q, unsigned n)
 {
 	struct mq_msg *m = &q->msgs[q->jobs[n - 1].msg];
 
@@ -258,7 +258,7 @@ mq_job_add(struct mq_queue *q, struct mq_msg *m)
 	j = &q->jobs[q->njobs++];
 	mq_job_init(j);
 	j->msg = (unsigned)(m - q->msgs);
-	link_job(q, q->njobs);
+	link_to_message(q, q->njobs);
 	return j;
 }
 
@@ -282,12 +282,13 @@ mq_job_sort(struct mq_queue *q)
 		if (i > 0 && q->jobs[i].qid == q->jobs[i - 1].qid)
 			return -1;
 		q->jobs[i].next_job = 0;
-		link_job(q, i + 1);
+		link_to_message(q, i + 1);
 	}
 	return 0;
 }
 
-/* Mostly the numbers are 1, 2, 3 and so on, so the index is tried first. */
+/* In most dumps the numbers are 1, 2, 3 and so on, so the index is tried first.
+ */
 struct mq_job *
 mq_job_by_qid(struct mq_queue *q, unsigned qid)
 {

@@ -45,15 +45,16 @@ int	mq_find_state(const char *, size_t n);
 /* mq_word: a text that is stored once for all its users. */
 struct mq_word {
 	struct hlink link;
-	unsigned id;		/* index of the message with this name */
+	unsigned id;		/* in the table messages: index of the message
+				 * with this name */
 	char	s[1];
 };
 
-/* mq_use: the state of a destination that -D shows; MQ_DEAD is shown as
+/* mq_dest_state: the state of a destination that -D shows; MQ_DEAD is shown as
  * "retry". */
-enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_DEAD, MQ_UNUSED };
+enum mq_dest_state { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_DEAD, MQ_UNUSED };
 
-extern const char *const mq_use_name[];
+extern const char *const mq_dest_state_name[];
 
 /* mq_facts: what the scheduler knows of a destination. */
 struct mq_facts {
@@ -226,7 +227,7 @@ struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 /* Sets the facts of a destination, without rate and reason. */
 struct mq_facts *mq_dest_set_facts(struct mq_queue *, struct mq_dest *,
 	    const struct mq_facts *);
-enum mq_use mq_dest_use(const struct mq_facts *);
+enum mq_dest_state mq_dest_get_state(const struct mq_facts *);
 /* Returns the message of that name, and with make adds a new one.  NULL: not
  * found, or no memory. */
 struct mq_msg *mq_msg_get(struct mq_queue *, const char *name, int make);
@@ -275,8 +276,8 @@ struct mq_ask {
 	int	local;		/* the scheduler is on this machine */
 	int	denied;		/* we have no permission to open a pipe */
 	int	silent;		/* a place took our request and sent nothing */
-	int	two;		/* protocol 2: the connection stays open for
-				 * writing */
+	int	two;		/* the scheduler has protocol 2, so our side of
+				 * the connection stays open */
 	int	cleared;	/* pipes of killed runs were removed */
 	char	why[MQ_WHY_MAX];	/* why the earlier places failed */
 	struct mq_in in;
@@ -396,7 +397,7 @@ const char *mq_frozen_name(const char *);
 const char *mq_router_num(const char *);
 /* Returns the directory that has the file num, valid until the next call: one
  * of office_read_routers(), "deferred" or "freezer"; NULL: none has it. */
-const char *mq_router_dir(const char *po, const char *num);
+const char *mq_find_unqueued_dir(const char *po, const char *num);
 /* Makes the spool id of the message: 0, or -1 if it is not known. */
 int	mq_make_id(const char *name, const char *po, char *id, size_t size);
 /* Compares a wanted id, or the beginning of one, with the id of a message. */
@@ -461,7 +462,8 @@ struct mq_rcpts {
 	int	gone;		/* the control file does not exist */
 };
 
-/* Opens the control file for diag_next and so on: 0, or -1 with errno. */
+/* Opens the control file for the functions of lib/origin.h: 0, or -1 with
+ * errno. */
 struct diags;	/* of lib/origin.h */
 int	mq_open_diags(struct diags *, const char *po, const char *name);
 struct mq_pick;
@@ -487,8 +489,8 @@ void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 /* Returns 1 after printing that the listing is empty; 0 if it is not. */
 int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
-/* Prints the counts of -c; scheduler: 1 if a scheduler answered. */
-void	mq_show_counts(const struct mq_queue *, int scheduler);
+/* Prints the counts of -c; answered: 1 if a scheduler answered. */
+void	mq_show_counts(const struct mq_queue *, int answered);
 void	mq_put_totals(const struct mq_queue *);	/* prints the last line of a
 						 * list */
 /* Print the queue by destination: 0, or -1 without memory. */
@@ -524,10 +526,10 @@ struct mq_pick {
 	unsigned long states;	/* bits; 0: any state */
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
-	int	jobs;		/* a command on a pattern: shows only the
-				 * jobs that the pattern matches */
+	int	only_jobs;	/* shows only the jobs that pass, as a command
+				 * on a pattern leaves the others alone */
 	int	careful;	/* all recipients of a message must pass */
-	int	released;	/* picks messages held by their name */
+	int	only_held;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
 	const char *hold;	/* picks jobs this pattern holds; NULL: any */
 	unsigned long found;	/* messages that pass */
@@ -550,8 +552,9 @@ enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
  * without jobs. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
-/* Returns 1 if "text/end", in lower case, matches one of the patterns. */
-int	mq_has_match(char *const *patterns, const char *text, const char *end);
+/* Returns 1 if "before/behind", in lower case, matches one of the patterns. */
+int	mq_has_match(char *const *patterns, const char *before,
+	    const char *behind);
 void	mq_pick_end(struct mq_queue *);
 
 /* ---- commands (verbs.c) -------------------------------------------- */

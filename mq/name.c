@@ -46,17 +46,18 @@ mq_router_num(const char *s)
 
 	if (!deferred_is_name(num))
 		return NULL;
-	if (n == 0 || strncmp(s, DEFERRED "/", n) == 0)
+	if (n == 0 || (n == sizeof(DEFERRED "/") - 1 &&
+	    strncmp(s, DEFERRED "/", n) == 0))
 		return num;
 	office_read_routers(&r);
 	for (i = 0; i < r.n; i++)
-		if (strncmp(s, r.v[i], n - 1) == 0 && r.v[i][n - 1] == '\0')
+		if (strlen(r.v[i]) == n - 1 && strncmp(s, r.v[i], n - 1) == 0)
 			return num;
 	return NULL;
 }
 
 const char *
-mq_router_dir(const char *po, const char *num)
+mq_find_unqueued_dir(const char *po, const char *num)
 {
 	static struct office_routers r;
 	struct stat st;
@@ -101,7 +102,7 @@ compare_name(const char *name, const char *word, const char *po)
 	if (*word != 'S')
 		return strncmp(base, word, n) != 0 ? MQ_DIFFERS :
 		    base[n] == '\0' ? MQ_SAME : MQ_BEGINS;
-	/* mostly the number differs, and no lstat is needed */
+	/* for nearly all messages the number differs, which saves an lstat */
 	num_of(word + 1, &end);
 	if (strncmp(base, word + 1, (size_t)(end - word - 1)) != 0 ||
 	    mq_make_id(name, po, id, sizeof(id)) < 0)
@@ -116,7 +117,8 @@ struct found {
 	const char *po, *word;
 	char	*name;		/* the last one, MQ_NAME_MAX bytes */
 	unsigned many;
-	enum mq_same same;	/* MQ_SAME: the word is a whole name */
+	enum mq_same same;	/* how the word fits the last one; MQ_SAME ends
+				 * the search */
 };
 
 static void
@@ -226,7 +228,7 @@ mq_find_file(const char *word, const char *po, const char *logfile,
 	char id[MQ_NAME_MAX];
 
 	if (many == 0 && num != NULL && !error) {
-		dir = mq_router_dir(po, num);
+		dir = mq_find_unqueued_dir(po, num);
 		if (dir != NULL) {
 			mq_complain("%s/%s is not in the queue yet, see "
 			    "\"mailq show %s/%s\"", dir, num, dir, num);
@@ -244,7 +246,7 @@ mq_find_file(const char *word, const char *po, const char *logfile,
 	else if (error)
 		mq_complain("%s/transport: %s", po, strerror(error));
 	else
-		mq_complain("no message in the queue has the name %s, or one "
-		    "that begins so", word);
+		mq_complain("no message in the queue has a name that begins "
+		    "with %s", word);
 	return -1;
 }

@@ -23,8 +23,9 @@
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* Parses an address without its < and >, with a slash added, as pat_expand adds
- * any host to a pattern without one.  Returns NULL, or what is wrong. */
+/* Parses a pattern of addresses, without the < and > around it.  A slash is
+ * added behind it, as pat_expand lets a pattern without a slash match any host.
+ * Returns NULL, or what is wrong. */
 static const char *
 parse_address(char ***to, const char *s)
 {
@@ -110,11 +111,11 @@ mq_pick_parse(struct mq_pick *p, const char *word)
 /* ---- what passes ------------------------------------------------------- */
 
 int
-mq_has_match(char *const *patterns, const char *text, const char *end)
+mq_has_match(char *const *patterns, const char *before, const char *behind)
 {
 	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
 
-	text_fmt(s, sizeof(s), "%s/%s", text, end);
+	text_fmt(s, sizeof(s), "%s/%s", before, behind);
 	text_lower(s);
 	for (; *patterns != NULL; patterns++)
 		if (pat_match(*patterns, s))
@@ -178,11 +179,12 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 		return 0;
 	if (p->younger >= 0 && (m->age == MQ_UNKNOWN || m->age > p->younger))
 		return 0;
-	return !p->released || m->held;
+	return !p->only_held || m->held;
 }
 
-/* Returns 1 if a message without jobs, which is over, on disk, or skipped,
- * passes the filters on jobs, as far as that can be said without a job. */
+/* Returns 1 if a message without jobs passes the filters on jobs, as far as
+ * that can be said without a job.  Such a message is over, on disk, or
+ * skipped. */
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -316,8 +318,9 @@ match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 
 	if (!message_passes(p, m))
 		return NO_MATCH;
-	if (m->first == 0 ? !bare_passes(p, m) :
-	    unhide_jobs(p, q, m, 0) == 0 && p->to == NULL)
+	if (m->first == 0 && !bare_passes(p, m))
+		return NO_MATCH;
+	if (m->first != 0 && unhide_jobs(p, q, m, 0) == 0 && p->to == NULL)
 		return NO_MATCH;
 	if (m->over && p->to != NULL)
 		return NO_MATCH;	/* no recipient is left */
@@ -345,7 +348,7 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 				hide_jobs(q, m);
 			continue;
 		}
-		if (p->whole && p->jobs == 0)
+		if (p->whole && p->only_jobs == 0)
 			unhide_jobs(p, q, m, 1);
 		m->picked = 1;
 		p->found++;

@@ -170,7 +170,8 @@ parse_number(const char *s, int least, int *n)
 	return *n < least ? -1 : 0;
 }
 
-/* Parses up to 15 digits; with or_none also "-", for MQ_UNKNOWN.  0 or -1. */
+/* Parses up to 15 digits, or with or_none a "-", which stands for MQ_UNKNOWN: 0
+ * or -1. */
 static int
 parse_count(const char *s, int or_none, double *n)
 {
@@ -370,7 +371,7 @@ find_job(struct reader *r, const char *qid)
 
 /* Reads the numbers of vertices behind the TAB of a line of a list: 0 or -1. */
 static int
-read_members(struct reader *r, const char *channel, const char *host)
+read_vertex_numbers(struct reader *r, const char *channel, const char *host)
 {
 	struct mq_queue *q = r->q;
 	struct mq_job *j;
@@ -429,7 +430,7 @@ read_list(struct reader *r, int hosts, const char *next)
 		name = mq_intern(r->q, r->tok);
 		if (name == NULL)
 			return fail_memory(r);
-		if (read_members(r, name, hosts ? name : NULL) < 0)
+		if (read_vertex_numbers(r, name, hosts ? name : NULL) < 0)
 			return END_ERROR;
 	}
 	return END_STREAM;
@@ -652,7 +653,7 @@ static const struct {
 
 /* Keeps the facts of a destination: 0 or -1. */
 static int
-keep_dest_facts(struct reader *r, char **f, const struct mq_facts *what)
+keep_dest_facts(struct reader *r, char **f, const struct mq_facts *facts)
 {
 	struct mq_dest *d;
 	struct mq_facts *k;
@@ -666,7 +667,7 @@ keep_dest_facts(struct reader *r, char **f, const struct mq_facts *what)
 		return fail_memory(r);
 	if (d->facts != NULL)
 		return fail(r, "destination %.60s is there twice", f[2]);
-	k = mq_dest_set_facts(r->q, d, what);
+	k = mq_dest_set_facts(r->q, d, facts);
 	if (k == NULL)
 		return fail_memory(r);
 	if (strcmp(f[9], "-") != 0)

@@ -20,8 +20,6 @@
 #define STATES	(MQ_SPOOL + 1)
 #define OTHERS	54		/* columns of a row behind the name */
 
-static int name_width;		/* columns of a destination */
-
 struct row {
 	const struct mq_dest *dest;	/* NULL: the sum */
 	unsigned long total;
@@ -29,7 +27,8 @@ struct row {
 	unsigned long ageless, sizeless;
 	double	size;
 	unsigned long by_state[STATES];
-	const char *what[STATES];	/* from the last job with that state */
+	const char *what[STATES];	/* what of the last job with
+					 * that state */
 	const char *reason;		/* reason of most jobs */
 	unsigned long most;		/* jobs with reason */
 	unsigned long same;		/* jobs with the reason of the last
@@ -87,10 +86,12 @@ count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->reason = j->what;
 }
 
-/* Calls show with each destination, then with the sum, and prints the end of
- * the listing: 0, or -1 without memory. */
+/* Calls show with each destination, then with the sum, both with so many
+ * columns for the name, and prints the end of the listing: 0, or -1 without
+ * memory. */
 static int
-show_rows(const struct mq_queue *q, void (*show)(const struct row *))
+show_rows(const struct mq_queue *q, void (*show)(const struct row *, int),
+    int width)
 {
 	const struct mq_job **v, *j;
 	const char *last = NULL;
@@ -111,7 +112,7 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 	for (i = 0; i < n; i++) {
 		if (r.dest != v[i]->dest) {
 			if (r.dest != NULL)
-				show(&r);
+				show(&r, width);
 			memset(&r, 0, sizeof(r));
 			r.dest = v[i]->dest;
 			last = NULL;
@@ -121,8 +122,8 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *))
 		last = v[i]->reason;
 	}
 	if (r.dest != NULL)
-		show(&r);
-	show(&all);
+		show(&r, width);
+	show(&all, width);
 	free((void *)v);
 	mq_put_totals(q);
 	mq_put_around(q, 0);
@@ -177,11 +178,11 @@ put_state(const struct row *r)
 }
 
 static void
-put_shape_row(const struct row *r)
+put_shape_row(const struct row *r, int width)
 {
 	int i;
 
-	mq_put_name(r->dest, name_width);
+	mq_put_name(r->dest, width);
 	put_number(r->total, 8);
 	for (i = 0; i < COLUMNS; i++)
 		put_number(r->by_age[i], 6);
@@ -192,7 +193,7 @@ put_shape_row(const struct row *r)
 		mq_print("%s of unknown age: in the total only\n",
 		    mq_plural((double)r->ageless, "message"));
 	if (r->dest != NULL && r->reason != NULL)
-		mq_put_below(r->reason, name_width + OTHERS);
+		mq_put_below(r->reason, width + OTHERS);
 }
 
 /* At a host "-" each mailbox is a destination: the host becomes "- USER" for a
@@ -225,24 +226,24 @@ split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 int
 mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 {
-	int lines;
+	int lines, width = mq_name_columns(OTHERS, &lines);
 
 	if (mq_put_if_empty(q, view))
 		return 0;
 	split_by_mailbox(q, view);
-	name_width = mq_name_columns(OTHERS, &lines);
-	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
+	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
-	return show_rows(q, put_shape_row);
+	return show_rows(q, put_shape_row, width);
 }
 
 /* ---- the sizes -------------------------------------------------------- */
 
 static void
-put_sizes(const struct row *r)
+put_sizes(const struct row *r, int width)
 {
 	double known = (double)r->total - (double)r->sizeless;
 
+	(void)width;
 	if (r->dest == NULL)
 		return;
 	mq_print("%s/%s:\n\t  %s", r->dest->channel, r->dest->host,
@@ -260,5 +261,5 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
 	if (mq_put_if_empty(q, view))
 		return 0;
-	return show_rows(q, put_sizes);
+	return show_rows(q, put_sizes, 0);
 }

@@ -17,7 +17,7 @@
 
 #define ANY	NULL
 
-/* The words for a state with this member what.  The first line that fits
+/* The words for a job by its members state and what.  The first line that fits
  * counts. */
 static const struct {
 	enum mq_state state;
@@ -288,17 +288,17 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 /* ---- counts ----------------------------------------------------------- */
 
 void
-mq_show_counts(const struct mq_queue *q, int scheduler)
+mq_show_counts(const struct mq_queue *q, int answered)
 {
 	struct mq_sum sum;
 	int oldest, evicted = q->filtered ? 0 : q->evicted;
 
-	/* 0: there is no message; MQ_UNKNOWN: no age is known */
 	mq_sum_up(q, &sum);
+	/* the oldest of no message is 0; it is MQ_UNKNOWN if no age is known */
 	oldest = sum.msgs == 0 && evicted == 0 ? 0 : sum.oldest;
 	if (!q->filtered && q->evicted_age > oldest)
 		oldest = q->evicted_age;
-	printf("scheduler %d\n", scheduler);
+	printf("scheduler %d\n", answered);
 	printf("messages %lu\n", sum.msgs);
 	printf("recipients %.0f\n", sum.rcpts);
 	printf("destinations %lu\n", sum.dests);

@@ -36,10 +36,9 @@ open_ctl(struct ctl *c, const char *po, const char *name)
 int
 mq_open_diags(struct diags *n, const char *po, const char *name)
 {
-	if (open_ctl(&n->c, po, name) < 0)
-		return -1;
-	ctl_start(&n->rc, n->c.l.fd, name);
-	return 0;
+	diag_start(n, fd_plain(path_in(po, "transport/%s", name), O_RDONLY,
+	    NULL), name);
+	return n->c.l.fd < 0 ? -1 : 0;
 }
 
 /* Returns 1 if the current recipient is pending. */
@@ -64,7 +63,7 @@ stat_message(struct mq_msg *m, const char *po)
 
 /* Adds a command to the reason why the scheduler cannot load the message. */
 static void
-add_cancel(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
+add_cancel_to_reason(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
 {
 	char why[MQ_WHY_MAX];
 	const char *kept;
@@ -95,7 +94,7 @@ mq_read_missing(struct mq_queue *q, const char *po)
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
 				m->sender = mq_intern(q, ctl_read_sender(&c));
 			else if (letter == '#' && m->skipped != NULL)
-				add_cancel(q, m, &c);
+				add_cancel_to_reason(q, m, &c);
 		ctl_close(&c);
 	}
 }
@@ -237,7 +236,7 @@ mq_read_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	int rc = load_missing(q, po, why);
 
-	if (mq_read_around(q, po, 1) == 0 || rc != 0)
+	if (rc != 0 || mq_read_around(q, po, 1) == 0)
 		return rc;
 	text_fmt(why, MQ_WHY_MAX, "%s: %s", po, strerror(ENOMEM));
 	return X_UNAVAILABLE;

@@ -53,9 +53,10 @@ mq_keep_thread(void *arg, const char *text)
 	threads = l;
 }
 
-/* Returns the line from word n of the list behind the key on, or "". */
+/* Returns the rest of the line from item n, from 0, of the list behind the key;
+ * "" if there is no such item. */
 static const char *
-list_word(const char *line, const char *key, int n)
+find_item(const char *line, const char *key, int n)
 {
 	const char *p = strstr(line, key);
 
@@ -83,15 +84,15 @@ put_agent(const struct mq_job *j)
 	int n;
 
 	for (l = threads; l != NULL && j->state == MQ_RUN; l = l->next)
-		for (n = 0; *(pid = list_word(l->s, " P={", n)) != '\0'; n++) {
+		for (n = 0; *(pid = find_item(l->s, " P={", n)) != '\0'; n++) {
 			if (num_of(pid, NULL) != (unsigned long)j->pid)
 				continue;
 			mq_print("\t\tagent pid %d: %s", j->pid, mq_plural(
-			    (double)num_of(list_word(l->s, " OF={", n), NULL),
+			    (double)num_of(find_item(l->s, " OF={", n), NULL),
 			    "job"));
 			put_ago(", the last given ",
-			    list_word(l->s, " FA={", n));
-			put_ago(", last heard ", list_word(l->s, " HA={", n));
+			    find_item(l->s, " FA={", n));
+			put_ago(", last heard ", find_item(l->s, " HA={", n));
 			putchar('\n');
 			return;
 		}
@@ -428,8 +429,9 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	return X_UNAVAILABLE;
 }
 
-/* Does what mq_find_names does, and finds evicted messages, too.  They are read
- * even if a message in core is found, as their names may begin alike. */
+/* Counts the messages whose name or id begins with the name, evicted ones, too,
+ * and copies the name of the last.  Evicted messages are read even if one in
+ * core is found, as their names may begin with the same bytes. */
 static unsigned
 find_names(struct mq_queue *q, const char *name, const char *po,
     char found[MQ_NAME_MAX])
@@ -445,11 +447,12 @@ find_names(struct mq_queue *q, const char *name, const char *po,
 	return mq_find_names(q, po, name, found);
 }
 
-/* Shows the file that mq_router_dir finds: 0, or -1 if there is none. */
+/* Shows the file that mq_find_unqueued_dir finds: 0, or -1 if there is none. */
 static int
 put_unqueued(const char *num, const char *po)
 {
-	const char *dir = po == NULL ? NULL : mq_router_dir(po, num), *path;
+	const char *dir = po == NULL ? NULL : mq_find_unqueued_dir(po, num);
+	const char *path;
 	struct stat st;
 	long age;
 

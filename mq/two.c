@@ -100,7 +100,7 @@ enum answer { ANSWER_BAD = -1, ANSWER_END, ANSWER_LINE };
 
 /* Reads the next line of an answer, without the dot before another dot. */
 static enum answer
-read_answer_line(struct talk *t)
+next_answer_line(struct talk *t)
 {
 	if (read_line(t) < 0)
 		return ANSWER_BAD;
@@ -202,15 +202,19 @@ log_in(struct talk *t, const char *login)
 
 /* ---- the queue -------------------------------------------------------- */
 
-/* Returns the seconds from now until then, or unset if then is not set. */
+/* Returns the seconds from now until the time in the text then; or the value
+ * unset, if the text has no time. */
 static int
 seconds_until(const struct talk *t, const char *then, int unset)
 {
 	const char *end;
 	double at = (double)num_of(then, &end), d = at - t->wall;
 
-	return end == then || at == 0 ? unset : d > 2e9 ? 2000000000 :
-	    d < -2e9 ? -2000000000 : (int)d;
+	if (end == then || at == 0)
+		return unset;
+	if (d < -2e9 || d > 2e9)
+		return d < 0 ? -2000000000 : 2000000000;
+	return (int)d;
 }
 
 static void
@@ -293,7 +297,7 @@ read_thread(struct talk *t, struct mq_dest *d)
 	    d->host);
 	if (send_command(t, command) < 0)
 		return -1;
-	while ((answer = read_answer_line(t)) == ANSWER_LINE)
+	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (t->line[0] != '#' && add_rcpt(t, d, &last) < 0)
 			return -1;
 	return answer == ANSWER_END ? 0 : -1;
@@ -322,7 +326,7 @@ fetch_queue(struct talk *t)
 
 	if (send_command(t, "SHOW QUEUE THREADS2") < 0)
 		return -1;
-	while ((answer = read_answer_line(t)) == ANSWER_LINE)
+	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (add_dest(t) < 0)
 			return -1;
 	if (answer == ANSWER_BAD)
@@ -340,7 +344,7 @@ read_report(struct talk *t)
 
 	if (send_command(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
-	while ((answer = read_answer_line(t)) == ANSWER_LINE)
+	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (t->q->report != NULL)
 			t->q->report(t->q->report_arg, t->line);
 	return answer == ANSWER_END ? 0 : -1;

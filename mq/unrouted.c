@@ -137,8 +137,8 @@ release_frozen(const char *po, const char *name, int dry)
 
 	if (lstat(from, &st) < 0)
 		return fail_release("freezer", name);
-	errno = EINVAL;
-	/* a name in router/ is not replaced */
+	errno = EINVAL;		/* if it is no regular file */
+	/* link, unlike rename, replaces no message in router/ */
 	if (!S_ISREG(st.st_mode) ||
 	    (!dry && (link(from, to) < 0 || unlink(from) < 0)))
 		return fail_release("freezer", name);

@@ -175,8 +175,8 @@ read_names(struct mq_order *o)
 	return X_NOINPUT;
 }
 
-/* Adds a filter to o->filter, which tells that there are filters, and is shown
- * in error messages. */
+/* Adds a filter to o->filter.  Error messages show this text; NULL means that
+ * no filter was given. */
 static void
 add_filter(struct mq_order *o, const char *word)
 {
@@ -247,9 +247,10 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 
 /* ---- one command ------------------------------------------------------ */
 
-/* Prints the answer, which begins with "ok " or "no ", behind name if that is
- * not NULL.  If gone is not NULL and the answer is that there is no such
- * message, adds 1 to *gone and prints nothing.  Returns an exit code. */
+/* Reads the answer to a command, and prints it, behind name unless that is
+ * NULL.  An answer begins with "ok " or "no ".  If gone is not NULL, the answer
+ * that there is no such message is not printed: it adds 1 to *gone.  Returns an
+ * exit code. */
 static int
 read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
@@ -337,13 +338,13 @@ set_pick_modes(struct mq_pick *p, enum mq_verb verb)
 {
 	p->whole = mq_is_command(verb);
 	p->careful = verb == MQ_DELETE || verb == MQ_BOUNCE;
-	p->released = verb == MQ_RELEASE;
+	p->only_held = verb == MQ_RELEASE;
 }
 
 /* Prints the holds that a release would end, also those without messages, and
  * returns their number. */
 static int
-put_released(const struct mq_queue *q, const char *what)
+put_holds_to_release(const struct mq_queue *q, const char *what)
 {
 	const struct mq_note *note;
 	unsigned i;
@@ -374,22 +375,23 @@ pick_word(struct mq_order *o, char *what, struct mq_queue *q,
 	p.careful = 0;
 	p.name = name_parse(what);
 	if (strcmp(what, "all") == 0) {
-		if (p.released)
+		if (p.only_held)
 			p.states = 1UL << MQ_HELD;
-		p.released = 0;
+		p.only_held = 0;
 	} else if (p.name == NULL) {
-		p.jobs = 1;
+		p.only_jobs = 1;
 		if (o->verb == MQ_DELETE || o->verb == MQ_BOUNCE)
 			/* the states of jobs in core, before MQ_EVICTED */
 			p.states = (1UL << MQ_EVICTED) - 1;
-		p.hold = p.released ? what : NULL;
-		p.released = 0;
+		p.hold = p.only_held ? what : NULL;
+		p.only_held = 0;
 		pat_expand(what, &p.dest);
 	}
 	if (mq_pick(&p, q, view) < 0)
 		return X_UNAVAILABLE;
 	pat_free(p.dest);
-	if ((o->verb == MQ_RELEASE && put_released(q, what) > 0) || p.found > 0)
+	if ((o->verb == MQ_RELEASE && put_holds_to_release(q, what) > 0) ||
+	    p.found > 0)
 		return 0;
 	if (strcmp(what, "all") == 0) {
 		puts(o->verb == MQ_RELEASE ? "no message is held" :

@@ -1,5 +1,5 @@
 /*
- * watch.c - prints one look at the queue, for mailq -w.
+ * watch.c - prints a screen of the queue, for mailq -w.
  *
  *	14:05:10, every 5s
  *	14 messages, 16 recipients, 2 destinations; 0 held, 3 running, 13 ...
@@ -9,19 +9,19 @@
  *	smtp/down.example                       4     0     0      0     +1
  *	    connection refused
  *
- * A row is a destination that has jobs, or reports since the last look; the
+ * A row is a destination that has jobs, or reports since the last screen; the
  * last two columns count these reports.  The row with the most jobs is first.
  * The line below a row is the reason why the destination is dead.  Rows for
  * which the terminal has no room are counted.
  *
- * Differences are to the queue of the last look, which is kept.  There are none
- * if the scheduler sends no totals, or was started in between.
+ * Differences are to the queue of the last screen, which is kept.  There are
+ * none if the scheduler sends no totals, or was started in between.
  */
 #include "mq.h"
 
 #define SLOW		10	/* seconds that an answer may take */
 #define OTHERS	38		/* columns of a row behind the name */
-#define OTHER_LINES	8	/* lines of a screen that are no rows, about */
+#define OTHER_LINES	8	/* lines of a screen beside its rows, about */
 
 struct row {
 	const struct mq_dest *dest;
@@ -167,7 +167,7 @@ sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
 	return k;
 }
 
-/* ---- a look ----------------------------------------------------------- */
+/* ---- a screen --------------------------------------------------------- */
 
 void
 mq_watch_begin(int first)

@@ -91,8 +91,8 @@ mq_fail_memory(void)
 	return X_UNAVAILABLE;
 }
 
-/* Carriage returns that follow each other are one blank, or nothing at the end
- * of the reason. */
+/* Several carriage returns in a row are one blank, and nothing at the end of
+ * the reason. */
 int
 mq_next_reason_byte(const char **s)
 {
@@ -198,7 +198,7 @@ mq_by_name(const struct mq_dest *a, const struct mq_dest *b)
 	return c != 0 ? c : strcmp(a->host, b->host);
 }
 
-/* Begins a text in memory that the fourth text after this one uses again. */
+/* Begins a text, in the oldest of four buffers. */
 static struct text *
 begin_text(void)
 {

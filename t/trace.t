@@ -161,7 +161,7 @@ is 'a beginning of two ids is refused' "$? $(cat "$tmp/out")" \
     '69 mailq: 2 messages have names that begin with S20'
 "$M" delete S9 >"$tmp/out" 2>&1
 is 'an id that no message has is refused' "$? $(cat "$tmp/out")" \
-    '69 mailq: no message in the queue has the name S9, or one that begins so'
+    '69 mailq: no message in the queue has a name that begins with S9'
 "$M" delete 20303-1 >"$tmp/out" 2>&1
 is 'a command does not take a name as the beginning of another' \
     "$? $(count ' deleted msg=20303-11')" '69 0'
