@@ -214,6 +214,8 @@ void	list_insert(struct list *, struct vertex *, struct vertex *before);
 /* Removes a vertex that is on this list. */
 void	list_remove(struct list *, struct vertex *);
 
+/* 1 if the clause of the ring says order=preempt. */
+#define ring_is_preemptive(r) ((r)->conf->v.order == ORDER_PREEMPT)
 /* Returns a ring whose members are all 0, or NULL without memory. */
 struct ring *order_new_ring(void);
 /* Frees a ring that has neither threads nor agents. */

@@ -172,12 +172,6 @@ order_has_work(const struct ring *r)
 
 /* ---- claims ------------------------------------------------------------ */
 
-static int
-is_preemptive(const struct ring *r)
-{
-	return r->conf->v.order == ORDER_PREEMPT;
-}
-
 /* Returns the claim of the vertex, or NULL. */
 static struct claim *
 find_claim(const struct vertex *v)
@@ -604,8 +598,8 @@ order_sort_thread(struct thread *t)
 		a[j] = v;
 	}
 	if (!is_random)
-		qsort(a, n, sizeof(*a), is_preemptive(t->ring) ? by_claim_key :
-		    by_age);
+		qsort(a, n, sizeof(*a), ring_is_preemptive(t->ring) ?
+		    by_claim_key : by_age);
 	memset(&t->ready, 0, sizeof(t->ready));
 	for (i = 0; i < n; i++)
 		list_append(&t->ready, a[i]);
@@ -618,7 +612,7 @@ order_sort_thread(struct thread *t)
 void
 order_enqueue(struct thread *t, struct vertex *v)
 {
-	if (is_preemptive(t->ring)) {
+	if (ring_is_preemptive(t->ring)) {
 		count_in_claim(v);
 		insert_by_key(v);
 	} else {
@@ -662,7 +656,7 @@ order_set_open(struct thread *t, int open)
 {
 	struct ring *r = t->ring;
 
-	if (is_preemptive(r))
+	if (ring_is_preemptive(r))
 		offer_vertices(t, open);
 	else if (!open || t->ready.n == 0)
 		heap_del(&r->ready, &t->turn);
@@ -693,7 +687,7 @@ order_next_vertex(struct ring *r)
 	struct timer *first = heap_first(&r->ready);
 	struct thread *t;
 
-	if (is_preemptive(r))
+	if (ring_is_preemptive(r))
 		return next_preemptive(RANKING(r));
 	if (first == NULL)
 		return NULL;
@@ -741,7 +735,7 @@ order_is_blocked(const struct vertex *v)
 	const struct claim *c = find_claim(v);
 
 	return c != NULL && c->share.pos != 0 &&
-	    (v->offered || is_preemptive(c->ring));
+	    (v->offered || ring_is_preemptive(c->ring));
 }
 
 struct vertex *
@@ -757,7 +751,7 @@ order_unblock_claim(struct ring *r, long nfree)
 	if (!order_is_below_share(c->msg, nfree))
 		return NULL;
 	v = c->offer.head;
-	if (is_preemptive(r)) {
+	if (ring_is_preemptive(r)) {
 		heap_del(&RANKING(c->ring)->shares, &c->share);
 		update_line(c);
 		return v;

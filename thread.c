@@ -241,8 +241,9 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	t->fb = !th_is_local(t) ? &r->conf->v.fb : t->box != 0 ?
-	    &r->conf->box : &r->conf->local;
+	t->fb = &r->conf->v.fb;
+	if (th_is_local(t))
+		t->fb = t->box != 0 ? &r->conf->box : &r->conf->local;
 }
 
 /* Returns 1 if the thread has neither vertices nor agents. */
@@ -348,8 +349,7 @@ enum why
 th_why(const struct vertex *v, double *until)
 {
 	const struct thread *t = v->thread;
-	enum why why = v->state == V_FED ? WHY_FED : v->msg->held ?
-	    WHY_HELD_MESSAGE : why_blocked(t);
+	enum why why = why_blocked(t);
 	double start_at = t->ring->start_at;
 
 	*until = v->state == V_WAIT ? wakeup_time(t, v) : 0;
@@ -357,10 +357,15 @@ th_why(const struct vertex *v, double *until)
 		*until = t->until;
 	if (start_at > *until)
 		*until = start_at;
+	if (v->state == V_FED)
+		return WHY_FED;
+	if (v->msg->held)
+		return WHY_HELD_MESSAGE;
 	if (why != WHY_NONE)
 		return why;
-	return v->state == V_WAIT ? WHY_RETRY : start_at > now.mono ?
-	    WHY_NO_AGENT : WHY_NONE;
+	if (v->state == V_WAIT)
+		return WHY_RETRY;
+	return start_at > now.mono ? WHY_NO_AGENT : WHY_NONE;
 }
 
 /* Returns 1 if the thread may have an agent beside n others, by its window and
@@ -412,17 +417,16 @@ static void
 update_timer(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	double when = 0, wait = 0;
+	double when = NEVER, wait = fb_rate_wait(t);
 
-	if (t->until != 0)
-		when = s->queueonly && !t->triggered ? 0 : t->until;
-	else if (t->wait.n > 0 && !s->queueonly)
+	if (t->until != 0 && (!s->queueonly || t->triggered))
+		when = t->until;
+	else if (t->until == 0 && t->wait.n > 0 && !s->queueonly)
 		when = WAKING(t)->soonest;
-	if (t->fb->rate.n > 0 && th_nready(t) > 0 && why_blocked(t) == WHY_NONE)
-		wait = fb_rate_wait(t);
-	if (wait > 0 && (when == 0 || now.mono + wait < when))
+	if (wait > 0 && now.mono + wait < when && th_nready(t) > 0 &&
+	    why_blocked(t) == WHY_NONE)
 		when = now.mono + wait;
-	if (when != 0)
+	if (when < NEVER)
 		heap_set(&q.due_threads, &t->due, when);
 	else
 		heap_del(&q.due_threads, &t->due);
@@ -769,7 +773,7 @@ th_next_job(const struct ta *ta)
 	const struct thread *t = ta->thread;
 
 	/* vertices on offer go before those on the list */
-	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
+	if ((t->noffer > 0 && ring_is_preemptive(ta->ring)) ||
 	    why_blocked(t) != WHY_NONE || !can_add_agent(t, t->nta - 1))
 		return NULL;	/* nta counts this agent */
 	return t->ready.head;
