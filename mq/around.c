@@ -320,8 +320,8 @@ mq_put_around_counts(const struct mq_queue *q)
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);
-	/* Without totals and without a look into router, nobody has read the
-	 * holds: ZMailer's scheduler answered, which does not list them. */
+	/* Without totals and without a look into router, the holds are not
+	 * known: ZMailer's scheduler does not list them. */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;

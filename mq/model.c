@@ -262,6 +262,13 @@ mq_job_add(struct mq_queue *q, struct mq_msg *m)
 	return j;
 }
 
+enum mq_state
+mq_job_get_state(const struct mq_msg *m, const struct mq_job *j)
+{
+	return m->held && j->state != MQ_RUN ? MQ_HELD :
+	    (enum mq_state)j->state;
+}
+
 static int
 by_qid(const void *a, const void *b)
 {
@@ -386,6 +393,7 @@ mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 	const struct mq_dest *d;
 	const struct mq_msg *m;
 	const struct mq_job *j;
+	enum mq_state state;
 
 	memset(sum, 0, sizeof(*sum));
 	sum->oldest = MQ_UNKNOWN;
@@ -403,13 +411,11 @@ mq_sum_up(const struct mq_queue *q, struct mq_sum *sum)
 			continue;
 		sum->jobs++;
 		sum->rcpts += j->nrcpt;
-		if (j->state == MQ_RUN)
-			sum->running++;
-		else if (j->state == MQ_HELD || q->msgs[j->msg].held)
-			sum->held++;
-		else
-			sum->waiting++;
+		state = mq_job_get_state(&q->msgs[j->msg], j);
+		sum->running += state == MQ_RUN;
+		sum->held += state == MQ_HELD;
 	}
+	sum->waiting = sum->jobs - sum->running - sum->held;
 	for (d = q->dests; d != NULL; d = d->next)
 		sum->dests += d->njobs > 0 && !d->hidden;
 }

@@ -233,6 +233,9 @@ enum mq_dest_state mq_dest_get_state(const struct mq_facts *);
 struct mq_msg *mq_msg_get(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job_add(struct mq_queue *, struct mq_msg *);
 void	mq_job_init(struct mq_job *);
+/* Returns the state of the message's job; MQ_HELD for all jobs of a held
+ * message but the running ones. */
+enum mq_state mq_job_get_state(const struct mq_msg *, const struct mq_job *);
 /* Sorts the jobs by number, for mq_job_by_qid: 0, or -1 if two jobs have the
  * same number. */
 int	mq_job_sort(struct mq_queue *);

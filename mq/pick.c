@@ -159,9 +159,8 @@ static int
 job_passes(const struct mq_pick *p, const struct mq_msg *m,
     const struct mq_job *j)
 {
-	int state = m->held && j->state != MQ_RUN ? MQ_HELD : j->state;
-
-	return (p->states == 0 || (p->states & BIT(state)) != 0) &&
+	return (p->states == 0 ||
+	    (p->states & BIT(mq_job_get_state(m, j))) != 0) &&
 	    (p->hold == NULL || (j->state == MQ_HELD &&
 	    strcmp(j->what, p->hold) == 0)) && dest_passes(p, j->dest);
 }

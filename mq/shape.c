@@ -73,7 +73,7 @@ count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->size += m->size;
 	else
 		r->sizeless++;
-	i = m->held && j->state != MQ_RUN ? MQ_HELD : j->state;
+	i = mq_job_get_state(m, j);
 	r->by_state[i]++;
 	r->what[i] = j->what;
 	r->same = j->reason == last ? r->same + 1 : 1;

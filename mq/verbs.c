@@ -181,11 +181,11 @@ static void
 add_filter(struct mq_order *o, const char *word)
 {
 	static char words[MQ_TOKEN_MAX];
-	static struct text t;
+	size_t n = strlen(words);
+	struct text t;
 
-	if (o->filter == NULL)
-		text_init(&t, words, sizeof(words));
-	text_add(&t, o->filter == NULL ? "%s" : " %s", word);
+	text_init(&t, words + n, sizeof(words) - n);
+	text_add(&t, n == 0 ? "%s" : " %s", word);
 	o->filter = words;
 }
 

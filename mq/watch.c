@@ -105,6 +105,7 @@ make_rows(const struct mq_queue *q)
 	struct row *v = mem_get((q->ndests + 1) * sizeof(*v)), *r;
 	const struct mq_dest *d;
 	const struct mq_job *j;
+	enum mq_state state;
 
 	if (v == NULL)
 		return NULL;
@@ -115,11 +116,9 @@ make_rows(const struct mq_queue *q)
 			continue;
 		r = &v[j->dest->id];
 		r->jobs++;
-		if (j->state == MQ_RUN)
-			r->runs++;
-		else
-			r->held += j->state == MQ_HELD ||
-			    q->msgs[j->msg].held;
+		state = mq_job_get_state(&q->msgs[j->msg], j);
+		r->runs += state == MQ_RUN;
+		r->held += state == MQ_HELD;
 	}
 	return v;
 }
