@@ -245,11 +245,12 @@ remove_stub(const char *name, struct past *p)
 	p->seen = last_request;	/* requests are for older mail */
 	if (s == NULL)
 		return;
-	p->known = p->has_born = !s->skipped;
 	p->until = s->until;
 	p->born = s->born;
 	p->seen = s->seen;
 	get_skip(s, &p->skip);
+	p->has_born = !s->skipped;
+	p->known = !s->skipped || p->skip.known;
 	stubs_behind -= s->seen < last_request;
 	hash_del(&stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
@@ -744,7 +745,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->end = END_REMOVE;
 	m->loaded_at = NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
-	m->was_forgotten = p->known;
+	m->was_forgotten = p->known || p->skip.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -832,8 +833,8 @@ load_open_file(struct ctl *c, struct past *p)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* the new name may have an old stub */
 		remove_stub(c->name, &old);
-	if (!c->later && !p->known && spool_was_scanned(c->name, st.st_ctime))
-		p->known = 1;
+	if (!c->later && !p->known && p->skip.why == NULL)
+		p->known = spool_was_scanned(c->name, &st);
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
 		init_message(m, c, &st, p);
@@ -876,6 +877,9 @@ skip_file(const struct ctl *c, const struct past *p)
 	th_sweep();	/* memory may be short: this frees empty threads */
 	k.why = c->why;
 	k.pid = c->pid;
+	k.known = p->known || (p->skip.why == NULL &&
+	    spool_was_scanned(c->name, NULL));
+	k.at_start = p->skip.at_start || !q.start_loaded;
 	/* a locked file keeps the time of its first lock, also if another
 	 * process has the lock now, as a power cut leaves several locks; other
 	 * skipped files keep the time of their first skip */

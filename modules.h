@@ -28,8 +28,9 @@ double	spool_prep(fd_set *in, int *max);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the message was there when its directory was last scanned whole:
- * changed, the st_ctime of its message file, is earlier. */
-int	spool_was_scanned(const char *name, long changed);
+ * the st_ctime of its message file is earlier.  status is that of the message
+ * file, or NULL: it is not known. */
+int	spool_was_scanned(const char *name, const struct stat *status);
 /* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
  * stub whose directory is not due yet.  With check_type, it also returns 0 if
  * the file is no regular one. */

@@ -604,9 +604,14 @@ spool_reread_at(const char *name, double when)
 }
 
 int
-spool_was_scanned(const char *name, long changed)
+spool_was_scanned(const char *name, const struct stat *status)
 {
-	return changed < dirs[dir_index(name)].complete;
+	struct stat st;
+
+	if (status == NULL && lstat(message_path(name), &st) < 0)
+		return 0;
+	return (status == NULL ? &st : status)->st_ctime <
+	    dirs[dir_index(name)].complete;
 }
 
 /* When a directory is read for its files without a stub, all of them are due.
@@ -615,11 +620,9 @@ int
 spool_is_file_due(const char *name, int check_type)
 {
 	int i = dir_index(name);
-	struct stat st;
 
 	if (dirs[i].reread < NEVER && !(scan.at == i && scan.stubless_due) &&
-	    lstat(message_path(name), &st) == 0 &&
-	    spool_was_scanned(name, st.st_ctime))
+	    spool_was_scanned(name, NULL))
 		return 0;
 	if (!check_type)
 		return 1;

@@ -100,6 +100,35 @@ ok 'mail that comes later is tried' wait_log 'deferred msg=3-1' 30
 is 'the T lines of a message act once' "$(count 'trigger host=leaf.example')" 2
 sched_stop
 
+# ---- with mail that is skipped at first --------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+*/*	interval=1h
+leaf/*	queueonly command="$top/t/agent -c leaf -o $tmp/leaf"
+busy/*	command="$top/t/agent -c busy -o $tmp/busy"
+END
+put "$po" 5-1 leaf leaf.example anna
+sched_start "$po" "$tmp/cf"
+wait_log 'load msg=5-1' 20
+printf '%s\n' 'i 6-1' 'o 0' 'l <6@test>' 'e sender' 's local - sender 0' \
+    'r           busy h6 bert 65534' 'T leaf.example' m 'Subject: x' '' \
+    >"$tmp/6-1"
+bg "$top/t/held" -t "$tmp/6-1" "$(awk '/^r/ { print n + 0; exit }
+    { n += length($0) + 1 }' "$tmp/6-1")" >"$tmp/locked"
+wait_for 30 [ -s "$tmp/locked" ]
+put_raw "$po" 6-1 <"$tmp/6-1"
+ok 'new mail with a T line is locked' wait_log 'locked msg=6-1' 20
+nok 'the T line of locked mail does not act' logged 'trigger host=leaf'
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+POSTOFFICE=$po "$top/mailq" flush 6-1 >/dev/null 2>&1
+ok 'mail that was locked is delivered' wait_log 'complete msg=6-1' 20
+ok 'its T line acts then' wait_log 'complete msg=5-1' 20
+sched_stop
+like 'mail that was locked counts as accepted' "$(lines 'info exit')" 'msgs-in=2 '
+
 # ---- mailboxes --------------------------------------------------------------------
 
 rm -rf "$po"
