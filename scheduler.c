@@ -514,12 +514,13 @@ static int log_error, statlog_error;	/* errno of the last try, or 0 */
 /* Logs the error of an open that has returned rc, unless *last, the errno of
  * the open before it or 0, is the same.  Sets *last. */
 static void
-log_new_error(int rc, int *last, const char *event, const char *file)
+log_new_error(int rc, int *last, const char *file)
 {
 	int err = rc < 0 ? errno : 0;
 
 	if (err != 0 && err != *last)
-		log_err("%s file=%s %s; the old one stays in use", event, file,
+		log_err("%s file=%s %s; the old one stays in use",
+		    last == &log_error ? "log" : "statlog", file,
 		    fd_own_why());
 	*last = err;
 }
@@ -530,9 +531,8 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	log_new_error(log_to_file(q.config), &log_error, "log", opt.logfile);
-	log_new_error(msg_open_statlog(), &statlog_error, "statlog",
-	    opt.statlog);
+	log_new_error(log_to_file(q.config), &log_error, opt.logfile);
+	log_new_error(msg_open_statlog(), &statlog_error, opt.statlog);
 }
 
 /* ---- reload ---------------------------------------------------------- */

@@ -620,6 +620,7 @@ int
 spool_is_file_due(const char *name, int check_type)
 {
 	int i = dir_index(name);
+	struct stat st;
 
 	if (dirs[i].reread < NEVER && !(scan.at == i && scan.stubless_due) &&
 	    spool_was_scanned(name, NULL))
