@@ -466,7 +466,7 @@ read_vertices(struct reader *r)
 		if (read_vertex(r) < 0)
 			return END_ERROR;
 	if (r->mixed && mq_job_sort(r->q) < 0)
-		return fail(r, "a vertex stands there twice%s", "");
+		return fail(r, "two vertices have the same number%s", "");
 	if (r->q->njobs > 0)
 		return read_lists(r);
 	if (is_at_end(r))
@@ -775,7 +775,7 @@ read_facts(struct reader *r)
 	q->facts = 1;
 	mq_why_sort(q);
 	if (peek_byte(r) >= 0)
-		return fail(r, "there is more behind its end%s", "");
+		return fail(r, "more follows this last line%s", "");
 	if (r->in->why[0] != '\0')
 		return fail_cut(r);
 	for (i = 0; i < q->njobs; i++)

@@ -53,8 +53,8 @@ mq_keep_thread(void *arg, const char *text)
 	threads = l;
 }
 
-/* Returns the rest of the line from item n, from 0, of the list behind the key;
- * "" if there is no such item. */
+/* Returns the part of the line that begins with item n of the list behind the
+ * key; the first item is 0.  "": there is no such item. */
 static const char *
 find_item(const char *line, const char *key, int n)
 {
@@ -425,7 +425,7 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	if (found || lines > 0)
 		return 0;
 	mq_complain("%s is not in the queue, and %s %s%s", base, logfile,
-	    lines < 0 ? "cannot be read: " : "has no line of it", why_not);
+	    lines < 0 ? "cannot be read: " : "has no line about it", why_not);
 	return X_UNAVAILABLE;
 }
 

@@ -169,7 +169,7 @@ like 'mailq show says that a message is gone' "$said" \
     '^777-1 is not in the queue any more$'
 show 778-1
 like 'a message without a line in the log is an error' "$rc $(err)" \
-    '^69 mailq: 778-1 is not in the queue, and .* has no line of it$'
+    '^69 mailq: 778-1 is not in the queue, and .* has no line about it$'
 printf 'i 779-1\nnonsense' | put_raw "$po" 779-1
 ok 'a damaged control file is set aside' wait_log 'set-aside msg=779-1'
 show 779-1
