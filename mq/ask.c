@@ -81,7 +81,7 @@ end_own_pipe(void)
 }
 
 /* Sleeps until fd can be read, a signal comes, or the microseconds are over.
- *  fd < 0: only sleeps. */
+ * If fd is negative, only sleeps. */
 static void
 sleep_for(int fd, long us)
 {
@@ -150,7 +150,7 @@ fill_buffer(struct mq_in *in)
 			continue;
 		}
 		sleep_for(-1, us);		/* our pipe has no writer yet */
-		us = us < NAP ? us * 2 : us;
+		us = us < NAP / 2 ? us * 2 : NAP;
 	}
 	/* the scheduler has opened our pipe and needs no name */
 	if (!in->begun && in->fifo)
@@ -379,8 +379,8 @@ fail_pipe(struct mq_ask *a, const char *path, const char *why)
 }
 
 /* Writes a request to the request pipe at path, and lets a->in read the answer
- * from our pipe base.SUFFIX, which is beside path, but for a command in
- * public/: 0, or -1 with a reason in a->why. */
+ * from our pipe, base.SUFFIX: 0, or -1 with a reason in a->why.  base is path,
+ * or for a command a path in public/. */
 static int
 send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
