@@ -10,12 +10,12 @@
  *	mq/model.c	holds the queue; mq/pick.c applies filters
  *	mq/show.c	prints it; or shape.c, dests.c, json.c, watch.c, story.c
  *
- * If no scheduler answers, the spool is read, unless a host, -q or -p is given;
- * the output then says so first.  A listing shows all messages in memory, and
- * counts those that are forgotten; if the dump or the spool cannot be read to
- * its end, mailq prints an error instead, with an exit status other than 0.
- * The report of -Q is the exception: it is printed as it comes, and an error
- * may follow.
+ * If no scheduler answers, the spool is read, and the output says so first; but
+ * not if a host, -q or -p is given, or if only a scheduler knows the answer.  A
+ * listing shows all messages in memory, and counts those that are forgotten; if
+ * the dump or the spool cannot be read to its end, mailq prints an error
+ * instead, with an exit status other than 0.  The report of -Q is the
+ * exception: it is printed as it comes, and an error may follow.
  *
  * A command goes to the scheduler's command pipe, and its answer is printed
  * (mq/verbs.c).  mailq itself changes only two things in the post office, both
@@ -331,8 +331,8 @@ may_be_other_office(const struct mq_ask *a)
 	    a->pipe != NULL;
 }
 
-/* Returns 1 if the dump is of another post office than want.postoffice, and may
- * not be. */
+/* Returns 1 if the dump is of another post office than want.postoffice, and
+ * only an answer about want.postoffice is wanted. */
 static int
 is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
@@ -487,7 +487,7 @@ ask_and_show(struct mq_ask *a)
 }
 
 /* Shows the queue again and again, until a signal comes, the output fails, or
- * the first screen does.  Returns an exit code. */
+ * the first screen cannot be shown.  Returns an exit code. */
 static int
 watch(struct mq_ask *a)
 {
@@ -548,8 +548,8 @@ run_command(struct mq_ask *a)
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    a->pipe != NULL || a->port != NULL || want.login != NULL ||
 	    (want.verbose && !o->dry))
-		return usage("a command takes no options but -n, and -v with "
-		    "that");
+		return usage("a command takes no options but -n, or -n "
+		    "and -v");
 	if (o->n > 0 && o->filter != NULL)
 		return usage("name messages or patterns, or give filters, but "
 		    "not both");

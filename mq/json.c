@@ -157,7 +157,8 @@ mq_json_dest(const struct mq_dest *d)
 	puts("}");
 }
 
-/* Prints {"waits":"router","messages":2,"oldest":180}; bounces may be -1. */
+/* Prints {"waits":"router","messages":2,"oldest":180}, with the number of
+ * bounces unless that is -1. */
 static void
 put_beside(const char *dir, int n, int age, int bounces)
 {

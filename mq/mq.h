@@ -26,7 +26,7 @@
  * The state of a job.  MQ_OTHER: the dump has no words for the state, or words
  * that mailq does not know and keeps in the member what; by protocol 2, the job
  * waits or runs.  MQ_SPOOL: no scheduler answered.  MQ_SKIPPED is the state of
- * a message without jobs.
+ * a skipped message, which has no jobs.
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
@@ -170,7 +170,8 @@ struct mq_queue {
 	unsigned nmsgs, njobs, nwhys, nnotes, ndests;
 	unsigned room_msgs, room_jobs, room_whys, room_notes;
 	double	bytes;		/* memory in use */
-	double	stored;		/* messages, by the scheduler's report */
+	double	stored;		/* messages, by the scheduler's report;
+				 * MQ_UNKNOWN: not known */
 	/* each age is that of the oldest message, in seconds, or MQ_UNKNOWN */
 	int	evicted;	/* messages that are only on disk; the scheduler
 				 * calls them forgotten */
@@ -199,7 +200,7 @@ struct mq_queue {
 							 * report; or NULL */
 	void	*report_arg;	/* its first argument */
 	int	no_queue;	/* messages and jobs are not read */
-	int	with_dests;	/* keep facts of destinations */
+	int	with_dests;	/* facts of destinations are kept */
 	int	filtered;	/* a filter hides jobs or destinations */
 	char	postoffice[MQ_PATH_MAX];	/* in the dump; "": none */
 	struct hash words;	/* mq_word: texts */
@@ -228,8 +229,8 @@ struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 struct mq_facts *mq_dest_set_facts(struct mq_queue *, struct mq_dest *,
 	    const struct mq_facts *);
 enum mq_dest_state mq_dest_get_state(const struct mq_facts *);
-/* Returns the message of that name, and with make adds a new one.  NULL: not
- * found, or no memory. */
+/* Returns the message of that name; with make, adds it if it is missing.  NULL:
+ * not found, or no memory. */
 struct mq_msg *mq_msg_get(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job_add(struct mq_queue *, struct mq_msg *);
 void	mq_job_init(struct mq_job *);
@@ -241,8 +242,8 @@ enum mq_state mq_job_get_state(const struct mq_msg *, const struct mq_job *);
 int	mq_job_sort(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned qid);
 /* Adds the reason of the recipient at this offset: 0 or -1.  After the last one
- * mq_why_sort is called; only then does mq_why_find find reasons.  It returns
- * "" for none. */
+ * mq_why_sort is called; only then does mq_why_find find reasons.  mq_why_find
+ * returns "" for none. */
 int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
@@ -295,7 +296,7 @@ void	mq_ask_close(struct mq_ask *);
 int	mq_ask_again(struct mq_ask *);
 /* Adds a reason to a->why. */
 void	mq_ask_add_why(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
-/* Returns the next byte, or -1. */
+/* Returns the next byte; or -1 at the end, or with an error in in->why. */
 int	mq_read_byte(struct mq_in *);
 /* Sends "VERB WHAT" to the scheduler's command pipe: 0 with the answer in
  * a->in, or -1 with a->why. */
@@ -318,7 +319,7 @@ enum mq_read mq_read_dump(struct mq_queue *, struct mq_in *,
 
 /* Reads the queue, or the report if only that is wanted, by protocol 2, on a
  * new connection: 0, or -1 with the reason in why.  login is "user/password";
- * NULL: those of scheduler.auth (two.c). */
+ * NULL: the logins of scheduler.auth (two.c). */
 int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX]);
 /* Makes the MD5 of a text, in hexadecimal (md5.c). */
@@ -349,9 +350,9 @@ const char *mq_next_try(int seconds);
 /* Prints the destination in so many columns, cut with a '+' at its end; NULL is
  * the sum of all. */
 void	mq_put_name(const struct mq_dest *, int columns);
-/* Returns the columns for the name in a row whose other columns take others,
- * and sets *lines to the lines of the screen.  The size of the screen is that
- * of the environment, of the terminal, or 80 and 24. */
+/* Returns the columns that are left for a name in a row with so many other
+ * columns, and sets *lines to the lines of the screen.  The size of the screen
+ * is that of the environment, of the terminal, or 80 and 24. */
 int	mq_name_columns(int others, int *lines);
 /* Compares destinations by channel and host. */
 int	mq_by_name(const struct mq_dest *, const struct mq_dest *);
@@ -386,7 +387,8 @@ int	mq_read_unrouted(struct mq_queue *, const char *po);
 /* Prints what mailq show says of po/deferred/NUM: its tries and reason. */
 void	mq_put_deferred(const char *po, const char *num);
 /* Releases the messages that words of the command match, or names them in a dry
- * run.  Removes these words from the command, except "all".  An exit code. */
+ * run.  Removes these words from the command, except "all".  Returns an exit
+ * code. */
 int	mq_release_words(struct mq_order *, const char *po);
 
 /* ---- names of messages (name.c) ------------------------------------ */
@@ -408,11 +410,12 @@ enum mq_same { MQ_DIFFERS, MQ_BEGINS, MQ_SAME };
 enum mq_same mq_compare_id(const char *id, const char *wanted);
 /* Counts the messages of the queue whose name or id begins with the word, and
  * copies the last name; a message whose whole name is the word is the only one.
- * q NULL: of the spool, with errno not 0 if it cannot be read. */
+ * If q is NULL, counts those of the spool; errno is not 0 if a directory of the
+ * spool cannot be read. */
 unsigned mq_find_names(const struct mq_queue *q, const char *po,
 	    const char *word, char name[MQ_NAME_MAX]);
 /* Opens a log, which must be a regular file, as it is read twice: NULL with
- * errno, ESPIPE for another kind. */
+ * errno, which is EISDIR for a directory and ESPIPE for other kinds. */
 FILE	*mq_log_open(const char *path);
 /* Copies the word behind a key such as " id=" of a log line: 0 or -1. */
 int	mq_log_word(const char *line, const char *key, char *word,
@@ -534,7 +537,8 @@ struct mq_pick {
 	int	careful;	/* all recipients of a message must pass */
 	int	only_held;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
-	const char *hold;	/* picks jobs this pattern holds; NULL: any */
+	const char *hold;	/* picks jobs that this pattern holds; NULL:
+				 * any */
 	unsigned long found;	/* messages that pass */
 	unsigned long parts;	/* messages left alone, as some recipients do
 				 * not pass */
@@ -599,7 +603,7 @@ int	mq_order_pick(struct mq_order *, struct mq_queue *,
 int	mq_order_show(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *);
 /* Sends the command for each word, or for each message of q that passes the
- * filters; q is NULL without filters.  An exit code. */
+ * filters; q is NULL without filters.  Returns an exit code. */
 int	mq_order_send(struct mq_order *, struct mq_ask *, struct mq_queue *,
 	    const struct mq_view *);
 

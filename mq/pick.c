@@ -217,7 +217,8 @@ is_same_msgid(const char *a, const char *b)
 }
 
 /* Returns the number of recipients that pass, of jobs that pass.  With the
- * filter to=, hides jobs without such a recipient.  O(jobs * log). */
+ * filter to=, hides jobs without such a recipient.  O(jobs *
+ * log(recipients)). */
 static unsigned
 count_in_jobs(const struct mq_pick *p, struct mq_queue *q,
     const struct mq_msg *m, const struct mq_rcpts *r)

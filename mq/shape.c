@@ -27,8 +27,8 @@ struct row {
 	unsigned long ageless, sizeless;
 	double	size;
 	unsigned long by_state[STATES];
-	const char *what[STATES];	/* what of the last job with
-					 * that state */
+	const char *what[STATES];	/* member what of the last job
+					 * with that state */
 	const char *reason;		/* reason of most jobs */
 	unsigned long most;		/* jobs with reason */
 	unsigned long same;		/* jobs with the reason of the last

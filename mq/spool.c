@@ -101,7 +101,7 @@ mq_read_missing(struct mq_queue *q, const char *po)
 
 /* ---- the whole spool -------------------------------------------------- */
 
-/* names: names while they are collected. */
+/* names: names of messages, while a directory is read. */
 struct names {
 	char	**v;
 	unsigned n, room;

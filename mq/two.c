@@ -265,7 +265,8 @@ add_job(struct talk *t, struct mq_dest *d, char **f)
 }
 
 /* Adds the recipient of a line; recipients of a vertex follow each other, from
- * the number 0: 0 or -1. */
+ * the number 0.  *last is the name of the message in the line before; NULL
+ * for the first line.  Returns 0 or -1. */
 static int
 add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 {

@@ -1,6 +1,6 @@
 /*
- * unrouted.c - lists and releases mail in deferred/ (could not be routed), and
- * releases mail in freezer/.
+ * unrouted.c - lists and releases mail in deferred/, which could not be routed,
+ * and releases mail in freezer/.
  *
  *	1 message waits in deferred, 5m old
  *	deferred/105761, tried 3 times, next 14:05 (in 2m): cannot be read

@@ -31,8 +31,8 @@ struct row {
 
 /* ---- what has changed ------------------------------------------------- */
 
-/* Returns 1 if both queues are of one run of one scheduler: its uptime grows
- * with our time, less SLOW seconds at most, and its totals never shrink. */
+/* Returns 1 if both queues are of one run of one scheduler: its uptime has
+ * grown by our seconds, or at most SLOW less, and its totals never shrink. */
 static int
 is_same_run(const struct mq_queue *q, const struct mq_queue *last,
     double seconds)
