@@ -130,18 +130,21 @@ release_file(const char *po, const char *num, int dry)
 static int
 release_frozen(const char *po, const char *name, int dry)
 {
-	int n = (int)strspn(name, "0123456789");
+	int rc, n = (int)strspn(name, "0123456789");
 	const char *from = path_in(po, "freezer/%s", name);
 	const char *to = path_in(po, "router/%.*s", n, name);
 	struct stat st;
 
-	if (lstat(from, &st) < 0)
-		return fail_release("freezer", name);
 	errno = EINVAL;		/* if it is no regular file */
 	/* link, unlike rename, replaces no message in router/ */
-	if (!S_ISREG(st.st_mode) ||
-	    (!dry && (link(from, to) < 0 || unlink(from) < 0)))
+	if (lstat(from, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (!dry && link(from, to) < 0))
 		return fail_release("freezer", name);
+	if (!dry && unlink(from) < 0) {
+		rc = fail_release("freezer", name);
+		unlink(to);	/* else each attempt would send it again */
+		return rc;
+	}
 	printf("freezer/%s: %s router/%.*s\n", name, dry ?
 	    "would be moved to" : "moved to", n, name);
 	return 0;

@@ -215,4 +215,15 @@ done
 is 'a release replaces no file of router' \
     "$(cat "$po/router/1005") $(ls "$po/freezer" | grep -v 1004)" \
     'text 1005.virus'
+if [ "$(id -u)" -ne 0 ]; then
+	echo text >"$po/freezer/1007.spam"
+	chmod 555 "$po/freezer"
+	mailq release freezer/1007.spam >"$tmp/out"
+	is 'mail that cannot leave freezer does not come to router' \
+	    "$? $(cat "$tmp/out") $(ls "$po/router" | grep 1007)" '77  '
+	chmod 755 "$po/freezer"
+else
+	skip 'mail that cannot leave freezer does not come to router' \
+	    'root writes all'
+fi
 finish
