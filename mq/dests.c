@@ -58,9 +58,8 @@ put_dest(const struct mq_dest *d)
 	    mq_plural(k->bad, "bad report"));
 	if (k->cohorts > 0)
 		mq_print(", %.2f cohorts failed", k->cohorts / 100);
-	mq_print(", used %s ago",
+	mq_print(", used %s ago\n",
 	    mq_span((long)(k->unused < 1e9 ? k->unused : 1e9)));
-	putchar('\n');
 }
 
 static void

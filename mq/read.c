@@ -579,7 +579,6 @@ keep_message(struct reader *r, char **f)
 	m->known = 1;
 	if (parse_number(f[2], MQ_UNKNOWN, &m->age) < 0)
 		return fail(r, "\"%.60s\" is no age", f[2]);
-	m->size = -1;
 	if (strcmp(f[3], "-1") != 0 && parse_count(f[3], 0, &m->size) < 0)
 		return fail(r, "\"%.60s\" is no size", f[3]);
 	/* flags: h for held, r if only the DSN is left */
@@ -588,7 +587,6 @@ keep_message(struct reader *r, char **f)
 		return fail(r, "flags \"%.60s\" are not known", f[4]);
 	m->held = strchr(f[4], 'h') != NULL;
 	m->over = strchr(f[4], 'r') != NULL;
-	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_intern(q, f[5])) == NULL)
 		return fail_memory(r);
 	return 0;
