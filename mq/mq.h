@@ -221,7 +221,7 @@ int	mq_init(struct mq_queue *);	/* 0 or -1 */
 void	mq_free(struct mq_queue *);
 /* Functions that return a pointer to a new element return NULL if there is no
  * memory, or the queue has all the memory that it may have.  mq_intern stores a
- * text once. */
+ * text once, and mq_dest_get adds a destination once. */
 const char *mq_intern(struct mq_queue *, const char *);
 struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 	    const char *host);
@@ -233,6 +233,7 @@ enum mq_dest_state mq_dest_get_state(const struct mq_facts *);
  * not found, or no memory. */
 struct mq_msg *mq_msg_get(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job_add(struct mq_queue *, struct mq_msg *);
+/* Sets the members to unknown or none. */
 void	mq_job_init(struct mq_job *);
 /* Returns the state of the message's job; MQ_HELD for all jobs of a held
  * message but the running ones. */
@@ -254,6 +255,7 @@ int	mq_note_add(struct mq_queue *, enum mq_kind, const char *what,
 unsigned mq_note_count(const struct mq_queue *, enum mq_kind);
 /* Returns 1 if no filter hides the message. */
 int	mq_is_shown(const struct mq_queue *, const struct mq_msg *);
+/* Counts what the filters do not hide. */
 void	mq_sum_up(const struct mq_queue *, struct mq_sum *);
 
 /* ---- where a dump comes from (ask.c) ------------------------------- */
@@ -502,6 +504,8 @@ void	mq_put_totals(const struct mq_queue *);	/* prints the last line of a
 /* Print the queue by destination: 0, or -1 without memory. */
 int	mq_show_shape(struct mq_queue *, const struct mq_view *);
 int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
+/* Prints the object that says that the spool of po is shown, and why no
+ * scheduler answers. */
 void	mq_json_spool(const char *why, const char *po);
 void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
@@ -579,7 +583,9 @@ struct mq_order {
 	int	dry;		/* option -n: only show what the command would
 				 * affect */
 	struct mq_pick pick;
-	const char *filter;	/* the words of filters; NULL: none */
+	const char *filter;	/* filter_text; NULL: no filter was given */
+	char	filter_text[MQ_TOKEN_MAX];	/* the words of filters, for
+						 * messages */
 };
 
 /* Returns the verb with this name; MQ_LIST: the word is no verb. */

@@ -175,18 +175,16 @@ read_names(struct mq_order *o)
 	return X_NOINPUT;
 }
 
-/* Adds a filter to o->filter.  Error messages show this text; NULL means that
- * no filter was given. */
+/* Adds a filter to o->filter. */
 static void
 add_filter(struct mq_order *o, const char *word)
 {
-	static char words[MQ_TOKEN_MAX];
-	size_t n = strlen(words);
+	size_t n = strlen(o->filter_text);
 	struct text t;
 
-	text_init(&t, words + n, sizeof(words) - n);
+	text_init(&t, o->filter_text + n, sizeof(o->filter_text) - n);
 	text_add(&t, n == 0 ? "%s" : " %s", word);
-	o->filter = words;
+	o->filter = o->filter_text;
 }
 
 int
