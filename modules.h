@@ -281,8 +281,9 @@ struct thread *th_get(struct chan *chan, const char *host, unsigned box);
 #define th_is_local(t)	(strcmp((t)->host, "-") == 0)
 /* 1 if the thread is of the channel dsn. */
 #define th_is_dsn(t)	((t)->ring->conf->dsn)
-/* 1 for dsn/failure and dsn/success, whose DSNs are on finished recipients. */
-#define th_is_final_dsn(t) \
+/* 1 for dsn/failure and dsn/success, whose DSNs say what has become of finished
+ * recipients. */
+#define th_is_result_dsn(t) \
 	(th_is_dsn(t) && strcmp((t)->host, "delay") != 0)
 /* READY vertices of the thread, on its list and on offer. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)

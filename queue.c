@@ -215,7 +215,7 @@ end_if_complete(struct message *m)
 	for (v = msg_first_vertex(m); v != NULL && (all || !m->is_complete);
 	    v = msg_next_vertex(v))
 		if (v->state != V_DONE && v->state != V_FED && (all ||
-		    th_is_final_dsn(v->thread)))
+		    th_is_result_dsn(v->thread)))
 			end_vertex(v);
 	if (m->nvertices == 0)
 		sweep_later(m);
@@ -264,7 +264,7 @@ add_dsn_vertex(struct message *m, const char *kind, double at)
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
-		    th_is_final_dsn(v->thread) != delay)
+		    th_is_result_dsn(v->thread) != delay)
 			return 0;
 	t = th_get(th_get_channel("dsn"), kind, 0);
 	if (t == NULL || (v = msg_new_vertex(m, t)) == NULL)
@@ -412,9 +412,9 @@ delete_vertex(struct vertex *v)
 			return -1;
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
-	/* a final DSN that is deleted is not sent at the end, either; to
-	 * delete a warning changes nothing for the final DSN */
-	if (th_is_final_dsn(v->thread))
+	/* a DSN on finished recipients that is deleted is not sent at the end,
+	 * either; that DSN stays due if a warning is deleted */
+	if (th_is_result_dsn(v->thread))
 		m->dsn_due = m->dsn_stale = 0;
 	end_vertex(v);
 	end_if_complete(m);
@@ -849,7 +849,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 
 	msg_finish_rcpt(v, r, RC_OK);
 	v->host_bits |= HOST_GOOD;
-	if (th_is_final_dsn(v->thread)) {
+	if (th_is_result_dsn(v->thread)) {
 		m->end = s->state == RC_OK ? END_REMOVE : END_ASIDE;
 		if (strcmp(s->word, "error2") == 0)
 			m->end = END_ASIDE_DOUBLE;

@@ -756,7 +756,7 @@ th_feed(struct ta *ta, struct vertex *v)
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host_bits = 0;
-	if (th_is_final_dsn(t)) {
+	if (th_is_result_dsn(t)) {
 		q.nfed_dsn++;
 		v->msg->dsn_stale = 0;
 	}
@@ -786,7 +786,7 @@ th_take_from_agent(struct vertex *v)
 
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
-	q.nfed_dsn -= th_is_final_dsn(v->thread);
+	q.nfed_dsn -= th_is_result_dsn(v->thread);
 	order_count_agents(v->msg, -1);
 	blocked = order_unblock_claim(v->thread->ring, 0);
 	if (blocked != NULL)
