@@ -122,11 +122,12 @@ try() {		# signal first
 	# after the second TERM no agent has delivered it
 	ok "$1: what its agent delivered meanwhile is no failure" wait_log \
 	    "$([ $1 = TERM ] && echo deleted || echo finished) msg=$g"
-	is "$1: and was tried once" "$(grep -c '^g' "$tmp/ran")" 1
+	is "$1: the job that its agent delivered meanwhile was tried once" \
+	    "$(grep -c '^g' "$tmp/ran")" 1
 	ok "$1: a message of which one job is deleted goes on" \
 	    wait_log "deferred msg=$d .*x.example"
-	is "$1: with the tags for it" "$(tags $d)" +_
-	is "$1: nothing was tried that was deleted or bounced" \
+	is "$1: only its deleted job has a tag" "$(tags $d)" +_
+	is "$1: no job that was deleted or bounced is tried" \
 	    "$(count "deferred msg=($a|$b|$h) ")$(count \
 	    "deferred msg=$d .*d.example")" 00
 	order delete $h
@@ -190,7 +191,7 @@ printf '%s\n' 'i 303-1' 'o 0' 'l <x>' 's local - sender 0' \
 printf '# good a.example to be deleted' >>"$po/transport/303-1"
 ok 'comments, commands on others and cut ones keep no mail' \
     wait_log 'complete msg=303-1'
-is 'and it is delivered' "$(cat "$tmp/ran")" n0
+is 'mail with comments and cut commands is delivered' "$(cat "$tmp/ran")" n0
 
 # ---- an agent that has more jobs than one --------------------------------------
 
@@ -211,7 +212,7 @@ order delete $m
 like 'a job that an agent has not begun is deleted by its report' "$said" \
     '^ok 0 jobs deleted, 1 when'
 : >"$tmp/go"
-ok 'it is deleted' wait_log "deleted msg=$m"
+ok 'that job is deleted' wait_log "deleted msg=$m"
 ok 'the job behind it is delivered' wait_log 'complete msg=313-1'
 is 'the agent does not begin with what is to be deleted' \
     "$(grep -c $u "$tmp/ran")$(grep -c three0 "$tmp/ran")" 01
@@ -347,7 +348,8 @@ END
 echo '# dsn success to be deleted' >>"$po/transport/344-1"
 start
 ok 'a failure behind a command has a DSN' dsn_of 343-1
-like 'and its job is for failures' "$(lines 'msg=343-1 .*channel=dsn')" \
+like 'the job of a DSN on a failure behind a command is dsn/failure' \
+    "$(lines 'msg=343-1 .*channel=dsn')" \
     'host=failure'
 ok 'a failure before a command has none' wait_for 30 po_empty "$po"
 is 'nothing was sent on it' "$(dsns_of 344-1)" ''

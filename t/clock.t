@@ -27,7 +27,8 @@ ok 'the scheduler starts in 1970' sched_start "$po" "$tmp/cf"
 ok 'mail is tried twice in 1970' wait_for 20 tried 2
 nok 'a second scheduler does not start in 1970' \
     "$SCHEDULER" -i -P "$po" -f "$tmp/cf"
-is 'it is no start that counts' "$(cat "$po/.starts")" 1
+is 'a scheduler that does not start does not count as a start' \
+    "$(cat "$po/.starts")" 1
 n=$(count 'deferred msg=101-1')
 set_clock "$WALL" 0
 ok 'a clock that is set to today is logged' \

@@ -415,7 +415,7 @@ END
 failing "$po" 561-1 anna@a.example u
 ok 'the scheduler starts with an agent of the channel dsn that crashes' \
     sched_start "$po" "$tmp/cf"
-ok 'it crashes again and again' wait_for 30 eval \
+ok 'the agent of the channel dsn crashes three times' wait_for 30 eval \
     '[ "$(count "agent-lost .*channel=dsn .*signal 9")" -ge 3 ]'
 put "$po" 562-1 fine h u
 failing "$po" 563-1 bert@b.example u
@@ -423,7 +423,8 @@ ok 'other mail is delivered beside its crashes' wait_log 'complete msg=562-1'
 ok 'other mail fails beside its crashes' wait_log 'failed msg=563-1'
 : >"$tmp/ill.jobs"
 : >"$tmp/hang"
-ok 'it hangs with a job' wait_for 30 [ -s "$tmp/ill.jobs" ]
+ok 'the agent of the channel dsn hangs with a job' \
+    wait_for 30 [ -s "$tmp/ill.jobs" ]
 put "$po" 564-1 fine h u
 failing "$po" 565-1 carl@c.example u
 ok 'other mail is delivered while it hangs' wait_log 'complete msg=564-1'

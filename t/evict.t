@@ -224,7 +224,8 @@ put "$po" 503-1 part a u
 ok 'a scheduler with room for one message starts' sched_start "$po" "$tmp/cf"
 ok 'the message is deferred' wait_log 'deferred msg=503-1' 20
 like 'a command on it is done' "$("$ask" order "$po" hold 503-1)" '^ok '
-is 'it was not evicted for that' "$(count ' (evict|load) msg=503-1 ')" 1
+is 'the message is not evicted for the command' \
+    "$(count ' (evict|load) msg=503-1 ')" 1
 sched_stop
 
 # A command on a pattern reaches mail that had to leave core, when it comes in

@@ -394,13 +394,14 @@ wait_for 20 grep ' evict msg=.*2-1' "$one/log"
 like 'a command on a pattern is to reach evicted mail' \
     "$("$top/t/ask" order "$one/po" delete 'gate/b.host')" '1 file'
 : >"$one/free"
-ok 'both messages end' wait_for 60 po_empty "$one/po"
+ok 'the evicted message and the other one end' wait_for 60 po_empty "$one/po"
 kill "$pid"
 join
 ok 'the command could not be written' grep '^fault write' "$one/faults"
 like 'mail whose command could not be written is deleted' "$(cat "$one/log")" \
     ' deleted msg=.*2-1'
-is 'it is not delivered' "$(grep -c ' delivered msg=.*2-1' "$one/log")" 0
+is 'mail whose command could not be written is not delivered' \
+    "$(grep -c ' delivered msg=.*2-1' "$one/log")" 0
 
 # The name of this host has no memory of its own.
 unnamed() {

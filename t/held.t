@@ -115,7 +115,7 @@ is 'between the two moves of a message its job is deferred' \
 rm -r "$po/queue/A"
 ln -s A "$po/queue/A"
 sm 52-1
-is 'so is that of a message that may be in a directory with an error' \
+is 'the job of a message in a directory with an error is deferred' \
     "$(grep -c "^52/[0-9]*$tab.*$tab.*deferred cannot open the message file" \
     "$tmp/said") $(tags 52-1 | tr ' ' _)" '2 _'
 rm "$po/queue/A"

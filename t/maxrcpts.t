@@ -86,7 +86,7 @@ ok 'the scheduler starts with a host in the command' \
     sched_start "$po" "$tmp/cf"
 list 103-1 1000 "$(printf '%0250d' 1).test"
 ok 'a list in portions of a hundred is delivered' wait_for 30 done_all
-is 'a list in portions of a hundred: each once' "$(once)" '1000 0'
+is 'a list in portions of a hundred: each recipient once' "$(once)" '1000 0'
 is 'a list in portions of a hundred: ten jobs' \
     "$(jobs 103-1 | sort | uniq -c | words | tr -s ' ')" ' 10 100'
 sched_stop
@@ -103,11 +103,11 @@ for order in preempt random; do
 	wait_log ' load msg=111-1 ' && wait_log ' load msg=112-1 '
 	touch "$gate"
 	ok "order=$order: all is delivered" wait_for 30 done_all
-	is "order=$order: each once" "$(once)" '202 0'
+	is "order=$order: each recipient once" "$(once)" '202 0'
 	ok "order=$order: two messages have their turns between portions" \
 	    [ "$(awk '/^11[12]-1 / { n = NR } END { print n }' "$tmp/out")" \
 	    -le 62 ]
-	is "order=$order: one agent did it" \
+	is "order=$order: one agent has all portions" \
 	    "$(awk '!seen[$4]++' "$tmp/out" | grep -c .)" 1
 	sched_stop
 done
@@ -122,7 +122,8 @@ ok 'an agent that says nothing of offsets: the list is delivered' \
     wait_for 30 done_all
 is 'an agent that says nothing of offsets: one job has them all' \
     "$(jobs 120-1)" all
-is 'an agent that says nothing of offsets: each once' "$(once)" '200 0'
+is 'an agent that says nothing of offsets: each recipient once' \
+    "$(once)" '200 0'
 is 'an agent that says nothing of offsets: each is reported' \
     "$(count ' delivered .*to=u')" 200
 sched_stop
@@ -145,7 +146,7 @@ ok 'another make takes over: three agents have a portion' \
 sed "s,-l -p -w $gate,-l -m 30," "$tmp/cf" >"$tmp/cf.new"
 mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
-ok 'another make takes over: it is at the first portion' \
+ok 'another make takes over: the first make has the first portion' \
     wait_for 30 some_done 27
 other=$(lines ' agent-start ' | sed -n 's/.* pid=\([0-9]*\) .*/\1/p' |
     tail -n 1)
@@ -158,8 +159,8 @@ ok 'another make takes over: what it has is left to it' \
     wait_for 30 twice_deferred
 kill -CONT "$other"
 ok 'another make takes over: the list is delivered' wait_for 60 done_all
-is 'another make takes over: each once' "$(once)" '40 0'
-is 'another make takes over: each is done in the log' \
+is 'another make takes over: each recipient once' "$(once)" '40 0'
+is 'another make takes over: the log has each recipient once' \
     "$(lines ' delivered ' | sed 's/.* rcpt=\([0-9]*\) .*/\1/' | sort -u |
     grep -c .)" 40
 ok 'another make takes over: tags have decided' \
@@ -173,7 +174,7 @@ configure 'maxthr=3 initthr=3 maxrcpts=10 retries="0 0 0 0 0 0 0 1"' '-p -l -D 2
 ok 'agents die: the scheduler starts' sched_start "$po" "$tmp/cf"
 list 130-1 200
 ok 'agents die: the list is delivered' wait_for 60 done_all
-is 'agents die: each once' "$(once)" '200 0'
+is 'agents die: each recipient once' "$(once)" '200 0'
 sched_stop
 
 configure 'maxthr=3 initthr=3 maxrcpts=10' '-p -l -m 5'

@@ -184,7 +184,8 @@ ok 'a recipient is delivered after a deferral' \
 wait_log 'deferred msg=303-1 .*rcpt=55 '
 MAILQ_WAIT=20
 export MAILQ_WAIT
-like 'it is bounced' "$("$top/mailq" bounce 303-1 2>&1)" \
+like 'a message with delivered and deferred recipients is bounced' \
+    "$("$top/mailq" bounce 303-1 2>&1)" \
     '2 jobs bounced'
 ok 'the message goes' wait_for 30 po_empty "$po"
 sched_stop

@@ -72,7 +72,8 @@ wait_for 30 [ -p "$po/public/.mailq.text" ]
 said=$("$M" flush dest='later/*' 2>&1)
 rc=$?
 like 'a message that is gone is done: no complaint' "$rc $said" '^0 102-1: '
-like 'and counted' "$said" '^1 message was done before the command came$'
+like 'a message that is gone is counted as done before' \
+    "$said" '^1 message was done before the command came$'
 unlike 'no line names it' "$said" 'there is no message'
 
 # ---- after a restart -------------------------------------------------------------------
@@ -98,7 +99,8 @@ wait_log 'loaded msgs='
 list=$("$M" | sed -n '/^1[01]/{N;s/\n/ /;p;}')
 like 'a job that was tried before a restart is not "not tried yet"' "$list" \
     '^109-1 .*, tried before, at least [0-9]+s ago$'
-like 'show says so, too' "$("$M" show 109-1 2>/dev/null)" \
+like 'show says that a job was tried before a restart' \
+    "$("$M" show 109-1 2>/dev/null)" \
     'd.example, tried before, at least [0-9]+s ago'
 like 'of several jobs it is not known which was tried' "$list" \
     '^102-1 .*, not tried since the scheduler started$'

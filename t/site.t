@@ -66,7 +66,8 @@ passes() {	# number: they come, of 5 seconds each
 	    [ $(($(cat "$PASSES"))) -ge $passes_end ]'
 }
 ok 'a minute passes' passes 12
-is 'both were logged once' "$(in_log ' err log file=' | wc -l | tr -d ' ') $(
+is 'the error of each of the two logs is logged once' \
+    "$(in_log ' err log file=' | wc -l | tr -d ' ') $(
     in_log ' err statlog file=' | wc -l | tr -d ' ')" '1 1'
 kill -HUP "$pid"
 ok 'a reload logs both once more' wait_for 30 eval \
@@ -197,11 +198,13 @@ fail/*	command="$A"
 END
 check
 is 'numbers as ZMailer takes them are no error' $rc 0
-is 'each says what it is taken for' "$(printf '%s\n' "$said" |
+is 'each number as ZMailer takes it is named with its value' \
+    "$(printf '%s\n' "$said" |
     sed -n 's/.*: \([a-z2]*\): \(.*\) is taken for \(.*\), as in .*/\1 \2 \3/p' |
     tr '\n' ' ')" "maxta -1 0 maxchannel -1 0 maxring -1 0 maxthr -1 1 \
 overfeed -1 0 expiry -1 0 expiry2 5d; 5d retries 1, 1 idlemax 1h, 1h "
-is 'they have these values' "$("$S" -n -P "$po" -f "$tmp/cf" fail/h 2>/dev/null |
+is 'numbers as ZMailer takes them have these values' \
+    "$("$S" -n -P "$po" -f "$tmp/cf" fail/h 2>/dev/null |
     grep -E 'maxta|maxthr|overfeed|expiry|retries' | tr -d '\t' |
     tr '\n' ' ')" \
     'expiry=0s expiry2=5d retries="1, 2" maxta=0 maxthr=1 overfeed=0 '

@@ -39,13 +39,13 @@ ok 'the tag of a delivered recipient cannot be written' \
     wait_log 'err tag msg=101-1' 20
 mv "$tmp/kept" "$po/transport/101-1"
 pass_by 61
-ok 'it is written when a minute has passed' \
+ok 'the tag is written when a minute has passed' \
     wait_for 20 grep '^r+.* gate ' "$po/transport/101-1"
 put "$po" 102-1 fine h u
 ok 'its message is evicted for another one' wait_log 'evict msg=101-1' 20
 wait_log 'complete msg=102-1' 20
 like 'a command has it loaded again' "$("$ask" order "$po" flush 101-1)" '^ok '
-ok 'and it is tried again' \
+ok 'the message that the command has loaded is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 2 ]'
 sed 's/^r/X/' "$po/transport/101-1" >"$tmp/no-rcpt"
 cat "$tmp/no-rcpt" >"$po/transport/101-1"
@@ -112,6 +112,7 @@ ok 'other mail is delivered later' wait_log 'complete msg=202-1' 20
 pass_by 61
 ok 'the others are delivered to when it was written' \
     wait_for 20 po_empty "$po"
-is 'and none is delivered to twice' "$(sort "$tmp/got" | tr '\n' ' ')" 'u1 u2 '
+is 'no recipient is delivered to twice' \
+    "$(sort "$tmp/got" | tr '\n' ' ')" 'u1 u2 '
 sched_stop
 finish

@@ -327,7 +327,7 @@ wait_log 'deferred msg=50101-1' && wait_log 'delivered msg=50101-1' &&
 wait_log 'deleted msg=50101-1'
 wait_log 'complete msg=50101-1'
 for i in anna joe jj '"b' carl far.example a.example; do
-	is "PARAMlogaddresses no: nothing of $i" \
+	is "PARAMlogaddresses no: the log does not have $i" \
 	    "$(grep -c "$i" "$tmp/sched.log")" 0
 done
 like 'PARAMlogaddresses no: the words of an agent keep the rest' \

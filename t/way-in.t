@@ -231,7 +231,7 @@ if ! without NO_STATVFS && own_disk nr_inodes=80; then
 	like 'with less than 50 inodes free a message is refused' \
 	    "$? $(files) $out" '^75  submit: 4\.3\.1 .* hardly any inodes left'
 	limit 'PARAMminfree 0'
-	is 'with PARAMminfree 0 it is taken' "$(lim anna <"$tmp/m") $(files)" \
+	is 'with PARAMminfree 0 a message is taken' "$(lim anna <"$tmp/m") $(files)" \
 	    ' ./queue/NAME ./transport/NAME '
 	po=$was
 else
