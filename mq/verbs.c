@@ -151,14 +151,11 @@ static int
 read_names(struct mq_order *o)
 {
 	char line[MQ_PATH_MAX];
-	size_t n;
 	int rc;
 
 	while (fgets(line, sizeof(line), stdin) != NULL) {
-		n = strlen(line);
-		if (n > 0 && line[n - 1] == '\n')
-			line[--n] = '\0';
-		if (n == 0)
+		line[strcspn(line, "\n")] = '\0';
+		if (*line == '\0')
 			continue;
 		if (!is_message(strip_path(line))) {
 			mq_complain("standard input: \"%s\" is no name of a "
@@ -473,8 +470,11 @@ send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!m->picked)
 			continue;
-		bad = name_parse(m->name) == NULL ? X_DATAERR :
-		    send_command(a, o->verb, m->name, 1, &gone);
+		bad = X_DATAERR;
+		if (name_parse(m->name) != NULL)
+			bad = send_command(a, o->verb, m->name, 1, &gone);
+		else
+			mq_complain("\"%s\" is no name of a message", m->name);
 		if (bad != 0)
 			rc = bad;
 	}

@@ -967,6 +967,13 @@ RENDEZVOUS=$tmp/q
 mailq
 is 'mailq asks by the pipe that RENDEZVOUS names' "$rc $(said)" "0 $ours"
 unserve
+sed 's,11026548-1,../11026548-1,' "$tmp/d" >"$tmp/d-name"
+serve "$tmp/d-name"
+mailq flush younger=1m
+is 'a command on a message without a plain name is refused, with the reason' \
+    "$rc $(cat "$tmp/err")" \
+    '65 mailq: "../11026548-1" is no name of a message'
+unserve
 serve "$tmp/ours"
 mailq -c
 is "the scheduler of another post office is ignored" \
