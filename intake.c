@@ -408,7 +408,7 @@ static struct {
 
 /* Sets q.largest, once a second at most. */
 static void
-update_largest(void)
+update_largest_message(void)
 {
 	struct hlink *l = NULL;
 	struct message *m;
@@ -433,21 +433,21 @@ is_core_full(void)
 		return 1;
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
-	update_largest();
+	update_largest_message();
 	return q.rcpts >= q.largest->rcpts + rcpts;
 }
 
 /* Returns 1 if the channel has more messages in core than its share, and at
- * least n. */
+ * least this number. */
 static int
-is_above_share(const struct chan *chan, unsigned n)
+is_above_share(const struct chan *chan, unsigned least)
 {
 	const struct chan *c;
 	double nchans = 0;
 
 	for (c = q.chans; c != NULL; c = c->next)
 		nchans += c->msgs > 0;
-	return chan->msgs >= n && chan->msgs * nchans > q.config->active;
+	return chan->msgs >= least && chan->msgs * nchans > q.config->active;
 }
 
 /* Returns the time at which the vertex is due, mono, not later than its expiry;
@@ -602,7 +602,7 @@ choose_leaver(const struct chan *c)
 
 /* Returns a message with this number that waits, or NULL. */
 static struct message *
-find_waiting(unsigned long num)
+find_waiting_message(unsigned long num)
 {
 	struct message *m = msg_find_number(num, NULL);
 	double until;
@@ -616,7 +616,7 @@ find_waiting(unsigned long num)
  * the first noted message that waits; else, unless none can be found, among all
  * messages. */
 static int
-forget_waiting(void)
+forget_waiting_message(void)
 {
 	struct message *m = NULL;
 	unsigned long num = 0;
@@ -627,7 +627,7 @@ forget_waiting(void)
 	}
 	for (; found.nleavers != q.nleavers; found.nleavers++) {
 		num = q.leavers[found.nleavers % LEAVERS];
-		if ((m = find_waiting(num)) != NULL)
+		if ((m = find_waiting_message(num)) != NULL)
 			break;		/* it stays noted until it leaves */
 		if (num == 0)
 			found.none_waits = 0;
@@ -936,7 +936,7 @@ in_load_named(const char *base)
 		return NULL;
 	/* if no message waits, core gets one too many */
 	if (is_core_full())
-		forget_waiting();
+		forget_waiting_message();
 	load_file(name, &opened);
 	s = stub_named(name);
 	if (s == NULL)
@@ -992,7 +992,7 @@ static struct {
 
 /* Returns 1 if this scan has loaded what -E allows.  -S has no such bound. */
 static int
-is_scan_over(void)
+is_scan_bound_reached(void)
 {
 	if (q.no_feeding || scan.files == 0)
 		return 0;
@@ -1115,7 +1115,7 @@ load_when_full(void)
 		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
 	for (n = 0; is_core_full() && n < BATCH_FILES; n++)
-		if (forget_waiting() < 0)
+		if (forget_waiting_message() < 0)
 			break;
 	if (!is_core_full())
 		return load_in_turn(&scan.forgotten, load_next);
@@ -1159,7 +1159,7 @@ in_load_files(void)
 	scan.entries = BATCH_ENTRIES;
 	scan.no_room = scan.beyond = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= scan.next_at; n++) {
-		if (is_scan_over()) {
+		if (is_scan_bound_reached()) {
 			scan.next_at = now.mono + PAUSE;
 			scan.files = 0;
 			break;

@@ -155,8 +155,8 @@ least(long a, long b)
 
 /* ---- limits ---------------------------------------------------------- */
 
-/* Returns the slots that the limit counts for the ring.  maxta does not count
- * the agent of the channel dsn. */
+/* Returns the numbers of agents that the limit counts for the ring.  maxta does
+ * not count the agent of the channel dsn. */
 static struct counts *
 limit_counts(struct ring *r, int limit)
 {
@@ -180,7 +180,8 @@ limit_value(const struct ring *r, int limit)
 	return limit == MAXTA ? least(n, opt.agents) : n;
 }
 
-/* Adds to the three counts of each limit: agents, idle ones, ending ones. */
+/* Adds to the numbers of agents, of idle agents and of ending agents that each
+ * limit counts. */
 static void
 count_agents(struct ring *r, int nta, int nidle, int nending)
 {
@@ -615,7 +616,7 @@ can_stay_on_thread(const struct agent *a)
 /* Returns 1 if the agent has a job of another message with the same number, by
  * which alone reports name a message. */
 static int
-has_twin_job(const struct agent *a, const struct vertex *v)
+has_job_of_twin(const struct agent *a, const struct vertex *v)
 {
 	const struct vertex *j = v->msg->has_twin ? a->ta.jobs.head : NULL;
 
@@ -641,7 +642,7 @@ feed_ahead(struct agent *a)
 		return;
 	n = jobs_allowed(a);
 	while (a->ta.jobs.n < n && can_stay_on_thread(a) &&
-	    (v = th_next_job(&a->ta)) != NULL && !has_twin_job(a, v)) {
+	    (v = th_next_job(&a->ta)) != NULL && !has_job_of_twin(a, v)) {
 		th_feed(&a->ta, v);
 		send_job(a, v);
 	}
@@ -740,7 +741,7 @@ clear_complaint(struct agent *a)
 /* Sends a new agent its first job line, unless an operator has held or ended
  * the job by now. */
 static void
-send_first(struct agent *a)
+send_first_job(struct agent *a)
 {
 	const struct vertex *v = a->ta.jobs.head;
 
@@ -765,7 +766,7 @@ handle_hungry(struct agent *a, const char *words)
 	a->ta.step[0] = '\0';
 	clear_complaint(a);
 	if (a->ta.state == TA_STARTING) {
-		send_first(a);
+		send_first_job(a);
 	} else if (a->unanswered > 0) {
 		a->unanswered--;
 		return;
@@ -869,7 +870,7 @@ handle_lines(struct agent *a, size_t n)
 }
 
 static void
-close_agent(struct agent *a)
+close_descriptors(struct agent *a)
 {
 	cmd_close(a->in, a->out);
 	a->in = a->out = -1;
@@ -886,7 +887,7 @@ read_lines(struct agent *a, int reads)
 		if (n < 0 && is_temporary(errno))
 			return;
 		if (n <= 0) {
-			close_agent(a);
+			close_descriptors(a);
 			if (!a->reaped)
 				end_agent(a, 1);
 			return;
@@ -1001,7 +1002,7 @@ ta_reap(long pid, int status)
 	read_lines(a, 64);
 	if (a->npart > 0)
 		note_noise(a, "garbled: ", a->part);
-	close_agent(a);
+	close_descriptors(a);
 	note_agent_death(a, status);
 	REMOVE(q.agents, &a->ta, next, prev);
 	free(a->part);
@@ -1046,7 +1047,7 @@ feed_least_busy(struct vertex *v, long jobs)
 		return -1;
 	for (a = AGENT(v->thread->busy); a != NULL; a = AGENT(a->ta.tnext))
 		if ((long)a->ta.jobs.n < jobs && can_get_jobs(a) &&
-		    !has_twin_job(a, v)) {
+		    !has_job_of_twin(a, v)) {
 			best = a;
 			jobs = a->ta.jobs.n;
 		}
@@ -1098,7 +1099,7 @@ feed_next(struct ring *r)
 
 /* Gives READY vertices to idle agents that are bound to their thread. */
 static void
-feed_bound(struct ring *r)
+feed_bound_agents(struct ring *r)
 {
 	struct agent *a, *next;
 
@@ -1113,7 +1114,7 @@ feed_bound(struct ring *r)
 
 /* Sends "#idle" to agents that stay idle; idlemax or maxage ends them. */
 static void
-send_idle(struct ring *r)
+send_idle_lines(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct agent *a, *next;
@@ -1181,14 +1182,14 @@ ta_feed_rings(void)
 		if (r->pass_done)
 			r->stopped_by = NO_LIMIT;
 		else if (r->conf->bound)
-			feed_bound(r);
+			feed_bound_agents(r);
 		while (r->pass_done && r->idle != NULL)
 			end_agent(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
 		r->pass_done = feed_next(r) < 0;
 	for (r = q.rings; r != NULL; r = r->next)
-		send_idle(r);
+		send_idle_lines(r);
 	end_longest_idle();
 }
 
