@@ -50,7 +50,6 @@ new_hold(int is_address, const char *text)
 	if (h == NULL)
 		return NULL;
 	strcpy(h->text, text);
-	errno = EINVAL;		/* for a wrong pattern, which sets none */
 	if (is_address && pat_expand(text, &h->patterns) != NULL) {
 		free(h);
 		return NULL;

@@ -83,8 +83,9 @@ find_reason(const char *s, unsigned hash)
 	return l == NULL ? NULL : OWNER(struct reason, link, l);
 }
 
-/* Returns a new text, or unkept if there is no room.  After a reload core may
- * have more texts than PARAMreasons. */
+/* Returns a new reason, for which the caller counts the first reference; or
+ * unkept if there is no room.  After a reload core may have more texts than
+ * PARAMreasons. */
 static struct reason *
 new_reason(const char *s, unsigned hash)
 {
@@ -327,7 +328,8 @@ add_address(struct text *t, const char *key, const char *address)
 }
 
 /* Returns keys of the log for the recipient at off: the relay, unless it is "",
- * and with PARAMlogaddresses the address and ORCPT. */
+ * and with PARAMlogaddresses the address and ORCPT.  Valid until the next
+ * call. */
 static const char *
 rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 {

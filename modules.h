@@ -16,11 +16,13 @@
  * check_only, only checks existing directories, if root or their owner runs the
  * program.  Returns 0, or the exit code after logging the reason. */
 int	spool_setup(int check_only);
-/* Finds the next entry that may be a control file, as a path below transport/:
- * names from datagrams first, then those of the scan.  Returns 1, or 0 if there
- * is none now.  Sets q.scanned. */
+/* Sets name, of NAME_MAX_ bytes like those of the functions below, to the next
+ * entry that may be a control file, as a path below transport/: names from
+ * datagrams first, then those of the scan.  Returns 1, or 0 if there is none
+ * now.  Sets q.scanned. */
 int	spool_next_file(char *name);
-/* Finds which directories have changed, once in each pass. */
+/* Begins a pass: lets spool_next_file read datagrams again and, about once a
+ * second, looks which directories have changed. */
 void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
  * Returns the seconds until spool_next_file may find an entry. */
@@ -33,7 +35,7 @@ void	spool_reread_at(const char *name, double when);
 int	spool_was_scanned(const char *name, const struct stat *status);
 /* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
  * stub whose directory is not due yet.  With check_type, it also returns 0 if
- * the file is no regular one. */
+ * the file is no regular one, or cannot be looked up now. */
 int	spool_is_file_due(const char *name, int check_type);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory
@@ -191,17 +193,19 @@ void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
 const char *msg_log_name(const struct message *);
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
-/* Logs that the recipient at off is finished, and writes its line of -l.  off 0
- * stands for a DSN.  status is the word of the report, or "expire".  text NULL:
- * an operator has deleted the recipient, which gets no line of -l. */
+/* Logs that the recipient at off is finished, counts it in q.total, and writes
+ * its line of -l.  off 0 stands for a DSN, which gets no line of -l.  status is
+ * the word of the report, or "expire".  text NULL: an operator has deleted the
+ * recipient; this is logged, but neither counted nor written. */
 void	msg_log_finished(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *text);
 /* Returns the sender and the Message-ID of a file that was read, escaped for
- * the log; "" if PARAMlogaddresses is off. */
+ * the log; "" if PARAMlogaddresses is off.  Valid until the next call. */
 const char *msg_sender_fields(const struct ctl *);
 /* Logs that the vertex is deferred, and for how long; or "queueonly" if it
  * waits for a T line.  Each of the first recipients gets a line, and all
- * others one line.  relay is the other host, or "". */
+ * others one line.  Counts the recipients in q.total, but no DSN.  relay
+ * is the other host, or "". */
 void	msg_log_deferred(const struct vertex *, const char *relay);
 
 /* ======================================================================
@@ -367,13 +371,13 @@ void	q_sweep_ended(void);
 /* Puts the message into core and its NEW vertices on their threads, each due at
  * its wakeup: 0; or -1 without memory, and the caller keeps the message. */
 int	q_add_message(struct message *);
-/* Removes a message from core, of which no agent has a vertex.  Its files
+/* Removes from core a message of which no agent has a vertex.  Its files
  * stay. */
 void	q_forget_message(struct message *);
 /* 1 if the message has no vertices left but those of DSNs. */
 #define q_has_only_dsns(m) ((m)->nvertices == (m)->ndsn)
-/* Delivers no more of the message and removes it without a DSN, when its agents
- * have reported. */
+/* Delivers no more of the message, and logs why.  Its files are removed without
+ * a DSN when its agents have reported. */
 void	q_drop_message(struct message *, const char *why);
 /* Holds the message, or releases it. */
 void	q_hold_message(struct message *, int on);
@@ -388,7 +392,9 @@ enum outcome { OUT_DONE, OUT_PASS, OUT_REPORT, OUT_NO_COMMAND, OUT_FED,
 enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 /* Returns when the next warning on the message may be due, mono, or NEVER. */
 double	q_next_warning(const struct message *);
-/* Expires vertices of the message and warns, as is due, and sets its timer. */
+/* Does what is due for the message: ends vertices that are expired, deleted or
+ * bounced, sends warnings, and writes tags or removes files that the disk has
+ * refused before.  Sets its timer. */
 void	q_run_message_timer(struct message *);
 /* Applies a report line of the agent.  Returns NULL, or the reason why the line
  * is refused and has changed nothing. */

@@ -65,8 +65,9 @@
  * vertices that are done, messages without vertices and with no DSN to send,
  * and old rings.  Empty threads become unused there.
  *
- * Costs: finding a message O(1), timers O(log n), a report O(log n) of its job,
- * O(vertices) of a message when it comes in or one may expire; else O(1).
+ * Costs: finding a message O(1); timers O(log n); a report O(jobs) of its
+ * agent and O(log recipients) of its job; O(vertices) of a message when it
+ * comes in or one of them may expire; else O(1).
  */
 #include "scheduler.h"
 
@@ -224,12 +225,12 @@ end_if_complete(struct message *m)
 /* ---- arrival at a thread, and DSNs ----------------------------------- */
 
 /*
- * Puts a NEW vertex on its thread: READY, unless the stub of its message had a
- * later time, or wakeuprestartonly lets the vertex wait for the timer of the
- * thread.  A vertex of a new message starts at the beginning of its retry list,
- * however old its files are; a vertex of a message that a start has found, or
- * that was forgotten, at the factor for its age.  The place of a host without
- * reports is at least that of the vertex.
+ * Puts a NEW vertex on its thread: PINNED if its message is held; in WAIT if
+ * its wakeup is later than now, or if wakeuprestartonly lets the vertex wait
+ * for the timer of the thread; else READY.  A vertex of a new message starts at
+ * the beginning of its retry list, however old its files are; a vertex of a
+ * message that a start has found, or that was forgotten, at the factor for its
+ * age.  The place of a host without reports is at least that of the vertex.
  */
 static void
 queue_vertex(struct vertex *v)
@@ -627,8 +628,8 @@ q_run_message_timer(struct message *m)
 
 /* ---- arrival --------------------------------------------------------- */
 
-/* Moves the vertex, with one recipient left, to the thread of this mailbox.
- * The vertex stays if box is 0 or there is no memory. */
+/* Moves a vertex that is on no list, with one recipient left, to the thread of
+ * this mailbox.  The vertex stays if box is 0 or there is no memory. */
 static void
 move_to_box(struct vertex *v, unsigned box)
 {
@@ -820,11 +821,11 @@ host_bits(const struct thread *t, int all, const char *notary)
 static const struct status {
 	const char *word;
 	int	state;		/* enum rcpt_state */
-	int	all;		/* deferred: the host takes no mail now */
-	int	dated;		/* deferred: the text begins with a time */
-	int	ours;		/* the scheduler writes the diagnostic line, if
-				 * one is wanted; the agent did so for ok2 and
-				 * error2, and ok3 needs none */
+	int	all;		/* 1: deferred, as the host takes no mail now */
+	int	dated;		/* 1: deferred; the text begins with a time */
+	int	ours;		/* 1: the scheduler writes the diagnostic line,
+				 * if one is wanted; 0: the agent has done so
+				 * for ok2 and error2, and ok3 needs none */
 } statuses[] = {
 	{ "ok", RC_OK, 0, 0, 1 },
 	{ "ok2", RC_OK, 0, 0, 0 },
@@ -1152,13 +1153,14 @@ end_files(const struct message *m)
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 
-/* Lets the agent dsn make the DSN that is due at the end of the message.
- * Without one, removes the files and frees the message, or tries that again
- * later. */
+/* Lets the agent dsn make the DSN that is due at the end of the message.  If
+ * none is due, removes the files and frees the message, or tries that again
+ * later.  A message that is forgotten is only freed. */
 static void
 end_message(struct message *m)
 {
 	int needs_dsn = m->dsn_due && m->end < END_DROP;
+	const char *failed = m->some_done ? "some" : "all";
 
 	if (m->end == END_FORGET) {
 		msg_free(m);
@@ -1166,8 +1168,8 @@ end_message(struct message *m)
 	}
 	if (!m->is_complete)
 		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
-		    msg_log_name(m), m->nr, !m->failed ? "none" :
-		    m->some_done ? "some" : "all", msg_age(m));
+		    msg_log_name(m), m->nr, m->failed ? failed : "none",
+		    msg_age(m));
 	if (!m->is_complete && m->verbose)
 		spool_log_verbose(m->name, "scheduler done processing");
 	m->is_complete = 1;

@@ -200,7 +200,8 @@ struct rcpt {
  *	NEW -> WAIT | READY | PINNED
  *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | PINNED | DONE
  *	WAIT | READY -held, or to be cancelled-> PINNED -> WAIT | READY | DONE
- *	WAIT | READY -expired, or its message is forgotten-> DONE
+ *	WAIT | READY -expired, deleted or bounced; or its message is dropped or
+ *		forgotten; or a later DSN replaces its DSN-> DONE
  *
  *	lists:	WAIT	wait of its thread
  *		READY	ready of its thread; or offered: offer of its claim
@@ -235,7 +236,8 @@ struct vertex {
 	struct rcpt *r;		/* nr recipients; &one for none or one */
 	struct rcpt one;
 	unsigned nr : 28;
-	unsigned warned : 4;	/* warnings that the file shows as sent */
+	unsigned warned : 4;	/* warnings sent so far, with those that the
+				 * agent dsn has to send now */
 	unsigned npending;	/* recipients not finished, RC_PENDING */
 	unsigned counted;	/* READY: recipients of the vertex that its
 				 * claim counts */
@@ -315,7 +317,7 @@ struct message {
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* a hold names the message */
 	unsigned has_twin : 1;	/* another message had the same number */
-	unsigned untagged : 1;	/* finished recipients have no tags yet */
+	unsigned untagged : 1;	/* some finished recipients may lack tags */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 

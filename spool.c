@@ -369,8 +369,9 @@ static struct dir {
 } dirs[OFFICE_DIRS];
 
 static struct {
-	int	n;		/* elements of dirs in use */
-	int	next;		/* the hash directory that is checked next */
+	int	n;		/* index behind the last element of dirs that
+				 * exists */
+	int	checked;	/* the hash directory that was checked last */
 	double	due;		/* mono; the next check */
 	int	unseen;		/* directories of which no reading has ended */
 	const char *problem;	/* what follow_transport has logged last */
@@ -388,6 +389,7 @@ scan_path(int i)
 	return i == 0 ? "." : office_dir(i);
 }
 
+/* Adds a directory to those that are read, unless it is one of them. */
 static void
 add_dir(int i)
 {
@@ -461,8 +463,8 @@ spool_note_changes(void)
 	note_dir_times(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
-		scan.next = scan.next % hashed + 1;
-		note_dir_times(scan.next);
+		scan.checked = scan.checked % hashed + 1;
+		note_dir_times(scan.checked);
 	}
 }
 
@@ -635,7 +637,7 @@ spool_is_file_due(const char *name, int check_type)
 
 /* ---- placing --------------------------------------------------------- */
 
-/* Looks in all directories, as -H may have changed. */
+/* Looks at the place of each level, as -H may have changed. */
 int
 spool_find_file(const char *base, char *name)
 {
@@ -695,7 +697,7 @@ place_message_file(const char *name, struct stat *st)
 	char from[PATH_MAX_];
 	int level;
 
-	strcpy(from, home);	/* then the place at each level */
+	strcpy(from, home);	/* the loop tries the other places after it */
 	for (level = 0; level <= OFFICE_LEVELS; level++) {
 		if (look_up_file(from, st) < 0)
 			return -1;

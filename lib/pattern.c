@@ -136,7 +136,7 @@ pat_expand(const char *pattern, char ***all)
 	int n = -1;
 
 	*all = NULL;
-	errno = 0;
+	errno = EINVAL;
 	if (why != NULL)
 		return why;
 	s = mem_dup(pattern);

@@ -6,8 +6,8 @@
 
 /* Sets *all to all alternatives of the pattern, in lower case, with a NULL at
  * the end, and returns NULL.  Or sets *all to NULL and returns what is wrong
- * with the pattern, to be read behind "PATTERN: "; errno is ENOMEM if there is
- * no memory. */
+ * with the pattern, to be read behind "PATTERN: "; errno is ENOMEM without
+ * memory, else EINVAL. */
 const char *pat_expand(const char *, char ***all);
 void	pat_free(char **);
 /* Returns 1 if the alternative matches the text, which is in lower case. */
