@@ -3,8 +3,8 @@
  *
  * A hold is on a message, by the name of its files without hash directories,
  * or on addresses, by a pattern for channel/host as in scheduler.cf(5).  It
- * lasts until it is released, also over a restart: each change writes the
- * whole list to a new file, syncs it and renames it to
+ * lasts until it is released or its message ends, also over a restart: each
+ * change writes the whole list to a new file, syncs it and renames it to
  * $POSTOFFICE/.mailq.holds.  A hold is a line:
  *
  *	message 107-1
@@ -17,8 +17,9 @@
  * not in the spool is therefore dropped.
  *
  * This module does not know queues: thread.c and queue.c ask it about new
- * mail, status.c after a change.  A question costs O(holds), and a change
- * writes all of them; holds are few.
+ * mail, status.c after a change; queue.c releases the hold on a message that
+ * ends.  A question costs O(holds), and a change writes all of them; holds are
+ * few.
  */
 #include "scheduler.h"
 

@@ -9,8 +9,9 @@
  * has several are an array.
  *
  * Bytes where pointers have eight: 212 and the name for a message, 112 for
- * each vertex after the first, 16 for each recipient of several.  The memory of
- * the first vertex is used again for a DSN when that vertex is done.
+ * each vertex after the first, 16 for each element of an array of recipients.
+ * The memory of the first vertex is used again for a DSN when that vertex is
+ * done.
  *
  * A reason is a text that recipients share:
  *
@@ -244,7 +245,8 @@ msg_find_rcpt(const struct vertex *v, unsigned long off)
 	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
 }
 
-/* The size of an array that still grows is a power of two. */
+/* The size of an array is a power of two until recipients are dropped or split
+ * off, so nearly half of it may be free. */
 int
 msg_add_rcpt(struct vertex *v, unsigned long off)
 {

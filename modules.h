@@ -180,7 +180,7 @@ struct rcpt *msg_find_rcpt(const struct vertex *, unsigned long off);
 void	msg_finish_rcpt(struct vertex *, struct rcpt *, int state);
 /* Frees the finished recipients of the vertex. */
 void	msg_drop_finished(struct vertex *);
-/* Frees the message with its vertices. */
+/* Frees a message that is in no table and on no list, with its vertices. */
 void	msg_free(struct message *);
 /* Appends the different reasons of the vertex's recipients, separated by "; ",
  * up to the size of the text. */
@@ -379,7 +379,7 @@ void	q_forget_message(struct message *);
 /* Delivers no more of the message, and logs why.  Its files are removed without
  * a DSN when its agents have reported. */
 void	q_drop_message(struct message *, const char *why);
-/* Holds the message, or releases it. */
+/* Holds the vertices of the message, or releases them, after held_set. */
 void	q_hold_message(struct message *, int on);
 /* outcome: when a command on a vertex is carried out.  OUT_DONE: at once;
  * OUT_PASS: in a later pass; OUT_REPORT: after the report of the agent;

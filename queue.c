@@ -7,8 +7,8 @@
  *	agent		1234/98 error ...	-> failed, vertex done
  *	all done	vertex dsn/failure, ok	-> both files are removed
  *
- * A message is split into vertices, one for each channel and host; thread.c
- * decides when a vertex goes to an agent, and divides it then with maxrcpts.
+ * A message is split into vertices, one for each channel and host; when ta.c
+ * feeds a vertex to an agent, thread.c divides it with maxrcpts.
  * This module puts messages on their threads, and ends messages, vertices and
  * recipients.  intake.c makes them, except for the vertices of DSNs.
  *
@@ -76,7 +76,8 @@
 				 * is checked again */
 #define TRIES_MOST	8191U	/* tries that a vertex counts at most */
 #define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
-				 * checked again */
+				 * checked again, and that a message which was
+				 * forgotten has for its first try */
 #define FIRST_TRY	3600	/* seconds for a first try, before which mail
 				 * does not expire untried */
 #define PASS_WORK	20	/* units of work with the disk in a pass:
@@ -297,8 +298,9 @@ note_dsn_due(struct message *m)
 		add_interim_dsn(m, q.config->reportevery);
 }
 
-/* Marks the recipient as finished in core; its tag is written elsewhere.
- * status and text are as in msg_log_finished. */
+/* Marks the recipient as finished in core, notes the DSN that it needs, and
+ * logs it; its tag is written elsewhere.  status and text are as in
+ * msg_log_finished. */
 static void
 finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
     const char *text)

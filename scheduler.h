@@ -303,7 +303,8 @@ struct message {
 	unsigned nvertices;	/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned ndsn : 2;	/* those of nvertices on the channel dsn */
-	unsigned was_forgotten : 1;	/* 1: the message was in core before */
+	unsigned was_forgotten : 1;	/* 1: the message was in core before, or
+					 * a start has skipped its file */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned notify : 5;	/* NOTIFY_ bits of all lists */
 	/* for DSNs */

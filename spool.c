@@ -356,7 +356,8 @@ next_datagram_name(char *name)
 static struct dir {
 	int	exists;
 	int	dirty;		/* 1: the directory has to be read */
-	long	mtime;		/* last change of entries; 0: unknown */
+	long	mtime;		/* by the clock of the disk; last change of
+				 * entries; 0: unknown */
 	double	changed;	/* mono; when mtime was first seen */
 	double	began;		/* mono; when the last reading began */
 	double	rest;		/* mono; no reading begins earlier; 0: no
