@@ -255,8 +255,8 @@ int	order_is_blocked(const struct vertex *);
  * claim; with order=preempt, unblocks the whole claim.  Returns an unblocked
  * vertex, for whose thread the caller calls th_update, or NULL. */
 struct vertex *order_unblock_claim(struct ring *, long nfree);
-/* Adds n to the number of agents that work for the message. */
-void	order_count_agents(struct message *, int n);
+/* Adds n to the number of vertices of the message that agents have. */
+void	order_count_fed(struct message *, int n);
 /* Frees the claims of the message, and puts the vertices that they offer back
  * on the lists of their threads. */
 void	order_free_claims(struct message *);

@@ -764,7 +764,7 @@ order_unblock_claim(struct ring *r, long nfree)
 }
 
 void
-order_count_agents(struct message *m, int n)
+order_count_fed(struct message *m, int n)
 {
 	struct claim *c;
 

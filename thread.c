@@ -750,7 +750,7 @@ th_feed(struct ta *ta, struct vertex *v)
 	if (ta->portions)
 		split_vertex(v);
 	order_dequeue(v, 1);
-	order_count_agents(v->msg, 1);
+	order_count_fed(v->msg, 1);
 	v->state = V_FED;
 	v->ta = ta;
 	v->wakeup = 0;
@@ -787,7 +787,7 @@ th_take_from_agent(struct vertex *v)
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
 	q.nfed_dsn -= th_is_result_dsn(v->thread);
-	order_count_agents(v->msg, -1);
+	order_count_fed(v->msg, -1);
 	blocked = order_unblock_claim(v->thread->ring, 0);
 	if (blocked != NULL)
 		th_update(blocked->thread);
