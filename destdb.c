@@ -128,8 +128,8 @@ whole_seconds(double s)
 	return s < 0 ? 0 : s > SPAN_MOST ? SPAN_MOST : s;
 }
 
-/* Writes the line of a destination, if its state is from our own reports and
- * the file does not become too long. */
+/* Writes the line of a destination that is no mailbox, if its state is from our
+ * own reports and the file does not become too long. */
 static void
 write_record(FILE *f, const struct thread *d)
 {
@@ -257,9 +257,9 @@ parse_record(struct lines *l, long age, struct record *r)
 	return 0;
 }
 
-/* Gives a new destination the state in the record, as if by one report.  After
- * more deaths than the retry list has factors, the next factor is a random one,
- * as in retry_next_wait. */
+/* Gives a new destination the state in the record, as if by one report.  If
+ * the retry list has no more factors than there were deaths, the next factor is
+ * a random one, as in retry_next_wait. */
 static void
 restore_state(struct thread *t, const struct record *r)
 {
@@ -325,8 +325,8 @@ get_record_channel(const char *name)
 	return c == NULL && n >= CHANNELS_MOST ? NULL : th_get_channel(name);
 }
 
-/* Applies a record of our own file (other is NULL) to a destination that is new
- * to core, or one of another host's file to any destination. */
+/* Applies a record to its destination.  A record of our own file (other is
+ * NULL) counts only for a destination that is new to core. */
 static void
 apply_record(struct record *r, const char *other)
 {
@@ -469,7 +469,7 @@ dest_sync_files(int at_once)
 		if (q.dests.n > 0)	/* the new file lacks them all */
 			q.unsaved = CHANGES;
 		read_dest_file(own_path(), NULL);
-		db.errors = 0;	/* errors of this round are logged, too */
+		db.errors = 0;	/* else the next errors would not be logged */
 	}
 	begin_error_count();
 	if (q.unsaved & CHANGES)

@@ -23,18 +23,18 @@
  *
  * Dead time.  A bad report is also one Nth of a failed cohort.  When more
  * cohorts have failed than the clause allows, with no good report in between,
- * the destination is dead: no agent is started for it until its dead time is
- * over, a flush or a T line ends it, or an agent still at work has a good
+ * the destination is dead: no agent gets a job for it until its dead time is
+ * over, an operator or a T line ends it, or an agent still at work has a good
  * report.  With maxthr=1 the window is 1 or 0, and one report that the host
  * accepts no mail at all makes it 0, unless cohorts is 0.
  *
  * The rate does not depend on reports.  Deliveries have slots that are one gap
- * apart.  A start that is late by at most a tenth of the gap, or by 0.05
- * seconds if the gap has them, still has its slot, so that a busy machine does
- * not lower the rate.  A later start begins a new row of slots, so that unused
- * slots are not saved.  With rate=10/m there are slots at 0, 6 and 12 seconds.
- * A start at 6.5 has the slot 6, and the next is 12; a start at 20 has the slot
- * 20, and the next is 26.
+ * apart.  A start may be late by a tenth of the gap, or by 0.05 seconds in a
+ * gap of less than 0.5 (but not by more than the gap), and still has its slot:
+ * a busy machine does not lower the rate.  A later start begins a new row of
+ * slots, so that unused slots are not saved.  With rate=10/m there are slots at
+ * 0, 6 and 12 seconds.  A start at 6.5 has the slot 6, and the next is 12; a
+ * start at 20 has the slot 20, and the next is 26.
  *
  * Retry times.  The list retries has factors of interval: "1 2 5" with 10m
  * are waits of 10, 20 and 50 minutes; the factor 0 is one second.  A vertex
@@ -213,7 +213,7 @@ factor_wait(const struct setting *s, unsigned at)
 	return f > SPAN_MOST / s->interval ? SPAN_MOST : f * s->interval;
 }
 
-/* Returns the wait, whose end is moved towards the nearest multiple of the
+/* Returns the wait after moving its end towards the nearest multiple of the
  * interval.  This retry and those left up to number skew share the distance;
  * each share is rounded up to seconds. */
 static long

@@ -313,9 +313,10 @@ void	th_run_timer(struct thread *);
  * too.  If no agent works for a thread, its dead time ends; if agents do, the
  * vertices that the current run has deferred stay in WAIT. */
 void	th_trigger_host(const char *host);
-/* Makes one vertex of the thread due, READY or in WAIT, or with NULL all its
- * vertices, of a queueonly thread too.  Ends the dead time of the destination
- * and the pause of its ring after failed starts; limits and holds stay. */
+/* Makes one vertex of the thread due, which is READY or in WAIT; or with NULL,
+ * all of them.  This starts a queueonly thread, too.  Ends the dead time of the
+ * destination and the pause of its ring after failed starts; limits and holds
+ * stay. */
 void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list.  The caller calls
  * th_update. */
@@ -326,9 +327,11 @@ void	th_requeue(struct vertex *, int is_pinned, double wakeup);
 /* Looks up the hold on the address of the thread again.  If a hold has ended,
  * makes the vertices of the thread due and returns 1. */
 int	th_update_hold(struct thread *);
-/* Takes the agent off the thread for which it worked. */
+/* Takes the agent off the thread if it works for it.  The caller calls
+ * th_update. */
 void	th_detach_agent(struct ta *);
-/* Notes the first #hungry of the agent. */
+/* Notes the first #hungry of the agent, whose first job is split now if its job
+ * lines may name recipients. */
 void	th_note_first_hungry(struct ta *);
 /* Appends a READY vertex to the jobs of the agent, which begins to work on the
  * thread, unless it does so already. */

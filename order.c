@@ -3,14 +3,14 @@
  *
  * The keyword order of the clause says how:
  *
- *	random, age	Threads take turns (thread.c).  Within a thread the
- *			vertices are shuffled, or the oldest message is first.
+ *	random, age	Threads take turns.  Within a thread the vertices are
+ *			shuffled, or the oldest message is first.
  *	preempt		Messages take turns in the order in which they were
  *			loaded (at a start, the order of the directory) or
  *			became due again; but a small message may go before a
  *			large one.  The rules are those of Postfix
- *			(SCHEDULER_README, "Preemptive scheduling"), and most of
- *			this file.
+ *			(SCHEDULER_README, "Preemptive scheduling").  Most of
+ *			this file is about them.
  *
  * Preemption.  A claim is a message within a ring: what Postfix calls a job.
  * Claims stand in a line.  The current claim is the first with a
@@ -31,9 +31,9 @@
  *	10 of them are fed	2 slots: the claim with 2 goes first
  *	then			0 slots; the 11th recipient is next
  *
- * So a message of n recipients is done when n * slotcost / (slotcost - 1)
- * recipients were fed, whatever mail comes.  A message of at most
- * minslots * slotcost recipients is never preempted.
+ * So a message of n recipients is done, at the latest, when n * slotcost /
+ * (slotcost - 1) recipients were fed, whatever mail comes.  A message of at
+ * most minslots * slotcost recipients is never preempted.
  *
  * A claim that preempts may be preempted, too: claims form trees.  The claim
  * that pays is the parent.  When a child is done, slots that it did not use go
@@ -344,7 +344,7 @@ score(const struct claim *c)
 }
 
 /* Makes the claim the rival of the judged claim if it has the best score so
- * far, and not more than most READY recipients. */
+ * far, no child, and not more than most READY recipients. */
 static void
 consider_rival(struct claim *c, long most)
 {
@@ -360,11 +360,11 @@ consider_rival(struct claim *c, long most)
 }
 
 /*
- * Searches the heap from its element i on, roughly in the order of places, for
- * the best rival of the judged claim.  Claims behind a claim of level 0 are
- * younger, so the highest score of any of them is the wait of that claim; the
- * search ends where this is not enough.  Messages loaded at a start are not in
- * the order of age, so the search may miss the best of them.
+ * Searches element i of the heap and the elements below it, roughly in the
+ * order of places, for the best rival of the judged claim.  Claims behind a
+ * claim of level 0 are younger, so the highest score of any of them is the wait
+ * of that claim; the search ends where this is not enough.  Messages loaded at
+ * a start are not in the order of age, so the search may miss the best of them.
  */
 static void
 search_rival(struct ranking *k, unsigned i, long most)
@@ -420,7 +420,7 @@ can_pay(const struct claim *current, const struct claim *rival)
 /* ---- offers ---------------------------------------------------------- */
 
 /* Sets whether the thread may take agents, adds nmore to its number of vertices
- * on offer, and keeps count of such threads in the ring. */
+ * on offer, and corrects nopen of the ring. */
 static void
 update_offers(struct thread *t, int open, int nmore)
 {

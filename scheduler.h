@@ -27,7 +27,7 @@
  */
 enum fb_form { FB_CONST, FB_WINDOW, FB_SQRT };
 
-struct fb_rule {		/* how far one report moves the window */
+struct fb_rule {		/* step of success or failure by one report */
 	enum fb_form form;	/* x, x / window, x / sqrt(window) */
 	double	x;		/* from 0 to 1 */
 };
@@ -175,7 +175,7 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* offset of the line in the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char deferred;	/* 1: a report of this run has deferred the
+	unsigned char deferred;	/* 1: a report of this job has deferred the
 				 * recipient */
 	const char *reason;	/* reason of the last deferral, or NULL */
 };
@@ -243,10 +243,10 @@ struct vertex {
 				 * claim counts */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; the vertex is not tried earlier; FED:
-				 * by the reports of this run; 0: no such time
+				 * by the reports of this job; 0: no such time
 				 * is known */
-	int	tried;		/* mono; end of the last run, if tries > 0 */
-	unsigned tries : 13;	/* runs after which recipients were left, at
+	int	tried;		/* mono; end of the last job, if tries > 0 */
+	unsigned tries : 13;	/* jobs after which recipients were left, at
 				 * most TRIES_MOST */
 	unsigned retry_index : 7;	/* the next factor in the retry list */
 	unsigned state : 3;	/* enum vertex_state */
@@ -257,7 +257,7 @@ struct vertex {
 	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
 				 * FED: after the report; PINNED: in a later
 				 * pass */
-	unsigned host_bits : 3;	/* HOST_ bits of this run */
+	unsigned host_bits : 3;	/* HOST_ bits of this job */
 	unsigned offered : 1;	/* READY: 1: on the list of its claim */
 	unsigned portion : 1;	/* other vertices have recipients of the message
 				 * at this host, or had some */
@@ -348,7 +348,7 @@ struct list {
  *	unused: no ring --th_get--> in use: in a ring
  *			<--sweep--
  *	window > 0 <--fb_revive, fb_report_good-- DEAD: window == 0
- *	           --fb_report_bad, th_sleep-->
+ *	           --fb_report_bad, th_sleep, sleep_by_file-->
  *
  * A thread without vertices and agents becomes unused.  It keeps its state, and
  * is freed after a time without mail.  Costs: O(1) to find a thread and for
@@ -373,7 +373,8 @@ struct thread {
 	double	good, bad;	/* mono; last good, last bad report; -NEVER:
 				 * none yet */
 	unsigned long ngood, nbad;	/* numbers of reports */
-	char	*reason;	/* of the last bad report, or NULL */
+	char	*reason;	/* of the last bad report, failed start or death
+				 * by the file of another host; or NULL */
 	unsigned long death_event;	/* q.events at the last death */
 	unsigned short retry_index;	/* the next factor, for dead times */
 	unsigned short deaths;	/* deaths in a row */
@@ -383,7 +384,8 @@ struct thread {
 	struct timer due;	/* end of the dead time, the first try of a
 				 * vertex in WAIT, or the next slot of the rate;
 				 * unused: when the thread is freed */
-	struct list ready, wait;	/* vertices READY, and in WAIT */
+	struct list ready, wait;	/* vertices READY but not on offer, and
+					 * in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
 	struct ta *busy;	/* working agents of the thread, newest first */
 	unsigned nta;		/* working agents */
@@ -393,7 +395,9 @@ struct thread {
 	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
-	unsigned fresh;		/* vertices put on ready since it was sorted */
+	unsigned fresh;		/* vertices appended to ready since it was
+				 * sorted; order=preempt: only those that belong
+				 * elsewhere */
 	struct vertex *new_vertex;	/* vertex of the control file that is
 					 * being read, or NULL */
 	unsigned char can_take_agent;	/* order=preempt: 1: another agent may

@@ -16,17 +16,17 @@
  * after their jobs, and it is freed when it has neither.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, in WAIT
- * after it was deferred, and PINNED while nobody may take it.  th_update finds
- * whether the thread may take one more agent, and tells order.c, which chooses
- * the vertex that goes next; it is called after each change that could matter
- * for that.  This module starts no agents.
+ * after it was deferred, and PINNED while nobody may take it.  th_update is
+ * called after each change of a thread: it finds whether the thread may take
+ * one more agent, and tells order.c, which chooses the vertex that goes next.
+ * This module starts no agents.
  *
  * A thread without vertices and agents is unused, and in no ring: it stays in a
  * list, the least recently used first, with what is known of its destination.
  * It is freed when it has had no mail for the time that its clause sets, or
  * when the list has more than 1000; a thread of the host "-" is freed at once.
  *
- * With maxrcpts a vertex is divided when it is fed to an agent that has said
+ * With maxrcpts a vertex is split when it is fed to an agent that has said
  * "#hungry offsets"; the other recipients stay READY:
  *
  *	maxrcpts=20		a list with 50 recipients: READY 50
@@ -40,29 +40,30 @@
  * the mailbox is locked or full.  Messages to several mailboxes share a thread
  * that any number of agents may work for.
  *
- * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host,
- * another vertex and a good report do not bring that forward.  A thread whose
- * host is dead waits as a whole: its vertices stay READY.  When the host
- * answers, vertices that were deferred because of it are tried, unless they
- * have a retryat.  feedback.c computes from reports how many agents a thread
- * may have and whether its host is dead.  A flush and a T line make the
- * vertices of a thread due; nothing but these starts a queueonly thread.
+ * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host
+ * and another vertex do not bring that forward.  A good report does so only for
+ * vertices without a retryat that were deferred because of the host.  A thread
+ * whose host is dead waits as a whole: its vertices stay READY.  feedback.c
+ * computes from reports how many agents a thread may have and whether its host
+ * is dead.  A flush and a T line make the vertices of a thread due; nothing but
+ * these starts a queueonly thread.
  *
  * A run begins when a thread gets its first agent, and ends with its last one.
- * At the beginning order.c sorts the READY vertices, at random, by age or by
- * claim; later ones are appended.  A vertex that the run has deferred is not
- * fed again before the run ends or an interval has passed.  A flush, or an
- * answer of the host that it was deferred for, makes it READY before; a T line
- * does not.
+ * At the beginning order.c sorts the READY vertices at random or by age, and
+ * appends later ones; with order=preempt the place of each depends on its
+ * claim.  A vertex that the run has deferred, without a retryat, is not fed
+ * again before the run ends or an interval has passed.  A flush makes it READY
+ * before, and so does a good report if it was deferred because of the host; a T
+ * line does not.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
  * one of the ready ones at random.
  *
  * Costs: finding a thread O(1), a ring O(rings), of which there are about as
- * many as clauses; waking a thread and turns O(log n); all else on the way
- * O(1).  Waking vertices costs O(vertices that wait in the thread), once a
- * second at most, as due times are whole seconds.
+ * many as clauses; waking a thread and turns O(log n); all else that a job
+ * needs O(1).  Waking vertices costs O(vertices that wait in the thread), once
+ * a second at most, as due times are whole seconds.
  */
 #include "scheduler.h"
 
@@ -99,8 +100,8 @@ reason_copy(char **slot, const char *s)
 
 /* ---- rings ----------------------------------------------------------- */
 
-/* Returns the ring for an address, with room for one more thread; NULL without
- * memory. */
+/* Returns the ring for an address, made if there is none, with room for one
+ * more thread; NULL without memory. */
 static struct ring *
 get_ring(struct chan *chan, const char *host)
 {
@@ -223,7 +224,8 @@ free_thread(struct thread *t)
 
 /* ---- threads --------------------------------------------------------- */
 
-/* Returns 1 if -p is not given or allows the address. */
+/* Returns 1 if -p is not given or allows the address; DSNs are always
+ * allowed. */
 static int
 is_picked(const char *channel, const char *host)
 {
@@ -315,8 +317,8 @@ th_is_matched(const struct thread *t, char *const *patterns)
 
 /* ---- turns ----------------------------------------------------------- */
 
-/* Returns why no vertex of the thread can go; of several causes the one that an
- * operator has to end first. */
+/* Returns why no vertex of the thread can go, or WHY_NONE.  Of several causes,
+ * those that only an operator can end come first. */
 static enum why
 why_blocked(const struct thread *t)
 {
@@ -491,25 +493,25 @@ th_run_timer(struct thread *t)
 	th_update(t);
 }
 
-/* Makes the vertices due that the current run has not deferred.  Returns 1, or
- * 0 if the thread has no vertices; the dead time of an unused thread ends,
- * too. */
+/* Makes the vertices due that the current run has not deferred.  Without a run,
+ * the dead time ends, that of an unused thread too.  Returns 0; or -1 if no
+ * vertex is READY or in WAIT, or the thread is of the channel dsn. */
 static int
 trigger_thread(struct thread *t)
 {
 	if (t->ring == NULL) {
 		if (t->until > now.mono)
 			t->until = now.mono;	/* th_get ends the dead time */
-		return 0;
+		return -1;
 	}
 	/* a T line for a host with the name "failure" is not for DSNs */
 	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
-		return 0;
+		return -1;
 	t->triggered = 1;
 	/* a run tries no vertex again that it has deferred */
 	wake_vertices(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
 	th_update(t);
-	return 1;
+	return 0;
 }
 
 /* With box 0, th_lookup finds the thread of a channel and host that is for no
@@ -523,11 +525,11 @@ th_trigger_host(const char *host)
 
 	for (c = q.chans; c != NULL; c = c->next)
 		if ((t = th_lookup(c, host, 0)) != NULL)
-			n += trigger_thread(t);
+			n += trigger_thread(t) == 0;
 	t = strcmp(host, "-") == 0 ? q.all : NULL;
 	for (; t != NULL && th_is_local(t); t = t->next)
 		if (t->box != 0)
-			n += trigger_thread(t);
+			n += trigger_thread(t) == 0;
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
@@ -782,15 +784,15 @@ th_next_job(const struct ta *ta)
 void
 th_take_from_agent(struct vertex *v)
 {
-	struct vertex *blocked;
+	struct vertex *unblocked;
 
 	list_remove(&v->ta->jobs, v);
 	v->ta = NULL;
 	q.nfed_dsn -= th_is_result_dsn(v->thread);
 	order_count_fed(v->msg, -1);
-	blocked = order_unblock_claim(v->thread->ring, 0);
-	if (blocked != NULL)
-		th_update(blocked->thread);
+	unblocked = order_unblock_claim(v->thread->ring, 0);
+	if (unblocked != NULL)
+		th_update(unblocked->thread);
 }
 
 /* ---- reload and sweep ------------------------------------------------ */
