@@ -454,7 +454,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 {
 	const struct thread *t = v->thread;
 	const char *relay = v->ta == NULL ? "" : v->ta->relay;
-	/* the present run is a try, but an expiry is none */
+	/* the present job is a try, but an expiry is none */
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
 	if (text == NULL) {

@@ -8,7 +8,7 @@
  *	all done	vertex dsn/failure, ok	-> both files are removed
  *
  * A message is split into vertices, one for each channel and host; when ta.c
- * feeds a vertex to an agent, thread.c divides it with maxrcpts.
+ * feeds a vertex to an agent, thread.c splits it with maxrcpts.
  * This module puts messages on their threads, and ends messages, vertices and
  * recipients.  intake.c makes them, except for the vertices of DSNs.
  *
@@ -1021,7 +1021,7 @@ move_last_rcpt(struct vertex *v)
 }
 
 /* Puts a vertex with recipients left back on its thread.  Recipients without a
- * report are deferred for this reason; NULL: the run was no try. */
+ * report are deferred for this reason; NULL: the job was no try. */
 static void
 requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 {

@@ -243,8 +243,8 @@ struct vertex {
 				 * claim counts */
 	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; the vertex is not tried earlier; FED:
-				 * by the reports of this job; 0: no such time
-				 * is known */
+				 * the latest retryat in the reports of this
+				 * job; 0: no such time is known */
 	int	tried;		/* mono; end of the last job, if tries > 0 */
 	unsigned tries : 13;	/* jobs after which recipients were left, at
 				 * most TRIES_MOST */
