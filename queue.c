@@ -181,7 +181,8 @@ sweep_later(struct message *m)
 	ended_messages = m;
 }
 
-/* Makes the vertex DONE; the sweep frees it. */
+/* Makes a vertex DONE that no agent has; the sweep frees it.  The caller calls
+ * end_if_complete. */
 static void
 end_vertex(struct vertex *v)
 {

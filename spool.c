@@ -194,7 +194,7 @@ check_office(void)
 	if (code != 0)
 		return code;
 	if (stat(po, &st) < 0)
-		return log_refusal(X_CANTCREAT, po, "stat: ", strerror(errno));
+		return log_refusal(X_CANTCREAT, po, "", strerror(errno));
 	if (st.st_mode & S_IWOTH)
 		return log_refusal(X_NOPERM, po, "",
 		    "anybody may write there; chmod o-w it");
@@ -706,8 +706,8 @@ place_message_file(const char *name, struct stat *st)
 			if (strcmp(from, home) == 0 ||
 			    move_file(from, home) == 0)
 				return 0;
-			log_err("place msg=%s %s: %s", ctl_log_name(name), from,
-			    strerror(errno));
+			log_err("place msg=%s %s cannot be moved: %s",
+			    ctl_log_name(name), from, strerror(errno));
 			return -1;
 		}
 		text_fmt(from, sizeof(from), "../queue/%s%s",
@@ -734,8 +734,8 @@ spool_place_files(char *name, struct stat *st)
 		if ((move_file(from, message_path(to)) < 0 &&
 		    errno != ENOENT) ||
 		    move_file(name, to) < 0) {
-			log_err("place msg=%s to=%s %s", ctl_log_name(name), to,
-			    strerror(errno));
+			log_err("place msg=%s to=%s cannot be moved: %s",
+			    ctl_log_name(name), to, strerror(errno));
 			return -1;
 		}
 		strcpy(name, to);
