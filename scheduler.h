@@ -425,25 +425,21 @@ struct counts {
 /*
  * ring: the threads between which one agent can be switched, those of one conf
  * and channel.  If the conf is bound, agents stay on their thread, and maxring
- * counts the agents of each thread.  order.c, which makes rings, has more
- * members for each.  Finding a ring is O(rings), about the number of clauses.
+ * counts the agents of each thread.  order.c, which makes rings, and
+ * ta.c have more members for each.  Finding a ring is O(rings), about the
+ * number of clauses.
  */
 struct ring {
 	struct ring *next;	/* of q.rings */
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads with a turn, by turn */
-	struct agent *idle;	/* idle agents, newest first (ta.c's struct,
-				 * which begins with a ta) */
+	struct pool *pool;	/* owned by ta.c; NULL: no agent so far */
 	struct counts counts;
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
-	unsigned long started;	/* number of the last start among all starts */
 	enum limit stopped_by;	/* the limit that stops the next agent */
 	char	*trouble;	/* why no agent could be started */
-	unsigned char pass_done;	/* 1: no more feeding in this pass */
-	unsigned char failures;	/* agents in a row that began no job */
-	unsigned char portions;	/* 1: the agent started last takes portions */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */

@@ -145,6 +145,16 @@ struct agent {
 
 #define AGENT(p) ((struct agent *)(p))	/* NULL stays NULL */
 
+/* pool: the members of a ring that this module alone uses.  The first pass that
+ * sees the ring makes it, and thread.c frees it with the ring. */
+struct pool {
+	struct agent *idle;	/* idle agents, newest first */
+	unsigned long started;	/* number of the last start among all starts */
+	unsigned char pass_done;	/* 1: no more feeding in this pass */
+	unsigned char failures;	/* agents in a row that began no job */
+	unsigned char portions;	/* 1: the agent started last takes portions */
+};
+
 static char inbuf[LINE_MOST + READ_MOST];
 
 static long
@@ -299,11 +309,11 @@ add_agent(struct agent *a, struct ring *r)
 	a->ta.ring = r;
 	a->born = a->ta.heard = now.mono;
 	a->ta.fed_at = -1;		/* never; mono begins at 0 */
-	a->ta.portions = r->portions;
+	a->ta.portions = r->pool->portions;
 	PREPEND(q.agents, &a->ta, next, prev);
 	q.nagents++;
 	count_agents(r, 1, 0, 0);
-	r->started = ++started;
+	r->pool->started = ++started;
 }
 
 int
@@ -442,7 +452,7 @@ signal_agent(struct agent *a)
 static void
 idle_add(struct agent *a)
 {
-	PREPEND(a->ta.ring->idle, a, rnext, rprev);
+	PREPEND(a->ta.ring->pool->idle, a, rnext, rprev);
 	PREPEND(a->ta.thread->idle, &a->ta, tnext, tprev);
 	a->ta.thread->nidle++;
 	count_agents(a->ta.ring, 0, 1, 0);
@@ -451,7 +461,7 @@ idle_add(struct agent *a)
 static void
 idle_del(struct agent *a)
 {
-	REMOVE(a->ta.ring->idle, a, rnext, rprev);
+	REMOVE(a->ta.ring->pool->idle, a, rnext, rprev);
 	REMOVE(a->ta.thread->idle, &a->ta, tnext, tprev);
 	a->ta.thread->nidle--;
 	count_agents(a->ta.ring, 0, -1, 0);
@@ -759,7 +769,7 @@ static void
 handle_hungry(struct agent *a, const char *words)
 {
 	if (a->ta.state == TA_STARTING) {
-		a->ta.portions = a->ta.ring->portions =
+		a->ta.portions = a->ta.ring->pool->portions =
 		    strcmp(words, " offsets") == 0;
 		th_note_first_hungry(&a->ta);
 	}
@@ -777,7 +787,7 @@ handle_hungry(struct agent *a, const char *words)
 		return;
 	} else {
 		a->ta.heard = now.mono;
-		a->ta.ring->failures = 0;
+		a->ta.ring->pool->failures = 0;
 		q_end_job(&a->ta, "transport agent did not report on it");
 	}
 	feed_or_release(a);
@@ -956,9 +966,9 @@ note_agent_death(struct agent *a, int status)
 		stop_after_failure(r, a->ta.thread, r->conf->v.interval, how);
 	} else if (jobs > 0 && !finished_some && !begun && in_use) {
 		stop_after_failure(r, a->ta.thread,
-		    least(FAILED_MOST, 1L << r->failures), how);
-		if (r->failures < 16 && !stopped)
-			r->failures++;
+		    least(FAILED_MOST, 1L << r->pool->failures), how);
+		if (r->pool->failures < 16 && !stopped)
+			r->pool->failures++;
 	} else if (jobs > 0 || a->kills > 0 || status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    a->ta.pid, r->chan->name, a->ta.thread->host, jobs, how);
@@ -972,7 +982,7 @@ note_agent_death(struct agent *a, int status)
 	 * finished none, when more than FAILURES agents in a row have begun no
 	 * job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
-	    r->failures > FAILURES)))
+	    r->pool->failures > FAILURES)))
 		q_end_job(&a->ta, reason);
 	else if (jobs > 0)
 		a->ta.jobs.head->returned = 1;
@@ -1085,7 +1095,7 @@ feed_next(struct ring *r)
 	}
 	idle = AGENT(v->thread->idle);
 	if (idle == NULL && !r->conf->bound)
-		idle = r->idle == NULL ? NULL : r->idle->rprev;
+		idle = r->pool->idle == NULL ? NULL : r->pool->idle->rprev;
 	if (idle != NULL) {
 		feed_idle(idle, v);
 		return 0;
@@ -1103,7 +1113,7 @@ feed_bound_agents(struct ring *r)
 {
 	struct agent *a, *next;
 
-	for (a = r->idle; a != NULL; a = next) {
+	for (a = r->pool->idle; a != NULL; a = next) {
 		next = a->rnext;
 		if (a->ta.thread->turn.pos == 0)
 			continue;
@@ -1119,7 +1129,7 @@ send_idle_lines(struct ring *r)
 	const struct setting *s = &r->conf->v;
 	struct agent *a, *next;
 
-	for (a = r->idle; a != NULL && !a->idle_sent; a = next) {
+	for (a = r->pool->idle; a != NULL && !a->idle_sent; a = next) {
 		next = a->rnext;
 		if (send_line(a, "#idle\n") < 0)
 			continue;
@@ -1143,7 +1153,7 @@ end_longest_idle(void)
 	struct ring *r;
 
 	for (r = q.rings; r != NULL; r = r->next) {
-		last = r->idle == NULL ? NULL : r->idle->rprev;
+		last = r->pool->idle == NULL ? NULL : r->pool->idle->rprev;
 		if (last != NULL &&
 		    (victim == NULL || last->ta.heard < victim->ta.heard) &&
 		    count_waiting_rings(r, MAXTA) +
@@ -1164,8 +1174,8 @@ next_ring(void)
 	struct ring *r, *best = NULL;
 
 	for (r = q.rings; r != NULL; r = r->next)
-		if (!r->pass_done &&
-		    (best == NULL || r->started < best->started))
+		if (!r->pool->pass_done &&
+		    (best == NULL || r->pool->started < best->pool->started))
 			best = r;
 	return best;
 }
@@ -1177,17 +1187,22 @@ ta_feed_rings(void)
 
 	if (q.no_feeding || opt.freeze)
 		return;
+	/* without memory for a pool, all is left to the next pass */
+	for (r = q.rings; r != NULL; r = r->next)
+		if (r->pool == NULL &&
+		    (r->pool = mem_get(sizeof(*r->pool))) == NULL)
+			return;
 	for (r = q.rings; r != NULL; r = r->next) {
-		r->pass_done = ring_is_old(r);
-		if (r->pass_done)
+		r->pool->pass_done = ring_is_old(r);
+		if (r->pool->pass_done)
 			r->stopped_by = NO_LIMIT;
 		else if (r->conf->bound)
 			feed_bound_agents(r);
-		while (r->pass_done && r->idle != NULL)
-			end_agent(r->idle, 1);
+		while (r->pool->pass_done && r->pool->idle != NULL)
+			end_agent(r->pool->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->pass_done = feed_next(r) < 0;
+		r->pool->pass_done = feed_next(r) < 0;
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle_lines(r);
 	end_longest_idle();

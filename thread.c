@@ -148,6 +148,7 @@ sweep_rings(void)
 		}
 		*p = r->next;
 		release_config(r->conf->config);
+		free(r->pool);
 		order_free_ring(r);
 	}
 }
