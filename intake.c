@@ -398,8 +398,7 @@ apply_requests(struct message *m, unsigned seen)
 /* What the last searches in q.messages have found. */
 static struct {
 	long	largest_at;	/* mono; when q.largest was set */
-	unsigned bucket;	/* of the message that was chosen last; the next
-				 * search begins behind this bucket */
+	unsigned bucket;	/* the next search begins behind this bucket */
 	unsigned long nleavers;	/* calls of note_leaver that were examined, of
 				 * q.nleavers */
 	int	none_waits;	/* 1: of all messages, only those that were
@@ -702,8 +701,8 @@ set_skipped(struct ctl *c, const char *why)
 	c->later = AGAIN;
 }
 
-/* Reads all recipients into a new message, whose name has room for a hash
- * directory.  On failure c->why is set.  Returns NULL without memory. */
+/* Reads all recipients into a new message, whose name has room for the hash
+ * directories.  On failure c->why is set.  Returns NULL without memory. */
 static struct message *
 read_rcpts(struct ctl *c)
 {
@@ -961,7 +960,7 @@ enum loaded { LOADED_NONE,	/* there is no file */
 
 /* Loads a message by load_one, which is load_next or a function of t/invec.c:
  * forgotten mail if *forgotten is 1, else new mail; or the other if there is
- * none. */
+ * none.  Changes *forgotten if it named the kind of the loaded message. */
 static enum loaded
 load_in_turn(int *forgotten, enum loaded (*load_one)(int forgotten))
 {
@@ -1094,8 +1093,7 @@ load_next(int forgotten)
 	if (m == NULL)
 		return LOADED_FILE;
 	if (full) {
-		leaver = m->chan == NULL ? NULL :
-		    choose_leaver(m->chan);
+		leaver = m->chan == NULL ? NULL : choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
 	}
 	return LOADED_MESSAGE;

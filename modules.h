@@ -413,7 +413,8 @@ void	q_end_job(struct ta *, const char *reason);
  * intake.c - loads control files into core, and forgets messages
  * ====================================================================== */
 
-/* Loads messages for a short time.  Returns 1 if more can be loaded now. */
+/* Loads messages, at most as many as one pass may.  Returns 1 if more can be
+ * loaded now. */
 int	in_load_files(void);
 /* Adds the router's socket; *max is the largest descriptor so far.  Returns the
  * seconds until in_load_files has work. */
@@ -425,7 +426,8 @@ const char *in_load_named(const char *name);
  * with an address that one of the patterns (NULL: all) matches are flushed,
  * made READY after a release, deleted or bounced.  intake.c owns the patterns
  * from now on.
- * Returns the number of files, or -1 without memory. */
+ * Returns the number of files; or -1 without memory, or when there are too many
+ * requests. */
 enum request_kind {
 	REQUEST_FLUSH, REQUEST_WAKE, REQUEST_DELETE, REQUEST_BOUNCE
 };
@@ -440,7 +442,7 @@ const char *in_next_stub(struct hlink **at, struct skip *, double *due);
  * ====================================================================== */
 
 /* Adds the descriptors to wait for; *max is the largest so far.  Returns the
- * seconds until ta_feed_rings has work. */
+ * seconds until ta_do or ta_feed_rings has work. */
 double	ta_prep(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet, and
  * ends idle and silent agents. */
@@ -448,11 +450,12 @@ void	ta_do(fd_set *in, fd_set *out);
 /* Cleans up after a child that has ended, with this status of wait: 0, or -1 if
  * the child was no agent. */
 int	ta_reap(long pid, int status);
-/* Gives READY vertices to agents. */
+/* Gives READY vertices to agents, and starts agents for them.  Ends idle agents
+ * of old rings, and an idle agent whose slot another ring waits for. */
 void	ta_feed_rings(void);
-/* Adds the variables of every agent to the environment of the command, CHANNEL
- * unless channel is NULL, and sets path, of PATH_MAX_ bytes, to the path of its
- * program: 0, or -1 with E2BIG. */
+/* Adds the variables of every agent to the environment of the command, but no
+ * CHANNEL if channel is NULL.  Sets path, of PATH_MAX_ bytes, to the path of
+ * the program.  Returns 0, or -1 with E2BIG. */
 int	ta_set_env(struct command *, const char *channel, const struct config *,
 	    char *path);
 /* Ends idle and starting agents.  The caller has set q.no_feeding, so that the

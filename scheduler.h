@@ -414,7 +414,7 @@ struct thread {
  */
 enum limit { NO_LIMIT, MAXRING, MAXCHANNEL, MAXTA,	/* numbers of agents */
 	     FORKRATE,		/* -R */
-	     NO_START };	/* a start has failed */
+	     NO_START };	/* start_at of the ring is not reached */
 
 struct counts {
 	long	nta;		/* agents */
@@ -434,12 +434,12 @@ struct ring {
 	struct conf *conf;
 	struct chan *chan;
 	struct heap ready;	/* threads with a turn, by turn */
-	struct pool *pool;	/* owned by ta.c; NULL: no agent so far */
+	struct pool *pool;	/* owned by ta.c; NULL: not made yet */
 	struct counts counts;
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
 	enum limit stopped_by;	/* the limit that stops the next agent */
-	char	*trouble;	/* why no agent could be started */
+	char	*trouble;	/* why the ring was last stopped; or NULL */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
@@ -535,7 +535,7 @@ extern struct queue q;
  *
  * An agent answers jobs in the order in which they were fed: each #hungry ends
  * the oldest job.  An agent may die in any state; it is gone when its process
- * is reaped and its output was read to the end.
+ * is reaped and the output that it left was read.
  *
  * Costs: O(agents) for a pass of the loop, timers included, as for select
  * itself; O(1) for lists; O(jobs of the agent) to find the job of a report.
@@ -561,8 +561,8 @@ struct ta {
 	double	heard;		/* mono; the last sign of life */
 	double	fed_at;		/* mono; when a job was last sent; -1: never */
 	char	step[100];	/* the last #step on the oldest job */
-	char	relay[100];	/* the other host, by the reports on the oldest
-				 * job; or "" */
+	char	relay[100];	/* the host that the agent has talked to, by the
+				 * reports on the oldest job; or "" */
 };
 
 /* ---- the command line (set by scheduler.c) ---------------------------- */

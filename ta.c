@@ -107,8 +107,9 @@
 #define LINE_MOST	65536	/* bytes in a line of an agent */
 #define READ_MOST	16384	/* bytes in one read */
 #define READS		4	/* reads from an agent in one pass */
-#define NOISE_MOST	100	/* lines of noise of an agent in the log, and
-				 * #step lines that count as signs of life */
+#define NOISE_MOST	100	/* lines outside the protocol of an agent that
+				 * are logged; #step lines and repeated reports
+				 * in a row that are signs of life */
 
 static unsigned long started;	/* new agents so far */
 static struct {
@@ -140,7 +141,7 @@ struct agent {
 	char	*outbuf;	/* nout bytes are not written yet; or NULL */
 	size_t	nout;
 	char	complaint[200];	/* the first line outside the protocol since the
-				 * last report or #hungry */
+				 * last new report or #hungry */
 };
 
 #define AGENT(p) ((struct agent *)(p))	/* NULL stays NULL */
@@ -170,7 +171,7 @@ least(long a, long b)
 static struct counts *
 limit_counts(struct ring *r, int limit)
 {
-	static struct counts dsn;
+	static struct counts dsn;	/* of the channel dsn */
 
 	return limit == MAXRING ? &r->counts :
 	    limit == MAXCHANNEL ? &r->chan->counts :
@@ -273,9 +274,10 @@ should_yield(struct ring *r)
 
 /* ---- start ----------------------------------------------------------- */
 
-/* Stops the ring for some seconds after a failed start, with one line in the
- * log.  If each thread has agents of its own, or the host is the reason (0
- * seconds), only the thread stops.  t NULL: the machine is the reason. */
+/* Stops the ring for some seconds, with one line in the log, after a failed
+ * start or the end of an agent that began no job.  If each thread has agents of
+ * its own, or the host is the reason (0 seconds), only the thread stops, as a
+ * dead destination.  t NULL: the machine is the reason. */
 static void
 stop_after_failure(struct ring *r, struct thread *t, long seconds,
     const char *why)
@@ -301,19 +303,6 @@ stop_after_failure(struct ring *r, struct thread *t, long seconds,
 	log_err("agent channel=%s command=\"%s\" %s%s; its mail waits for %s",
 	    r->chan->name, r->conf->v.command, t == NULL ?
 	    "cannot be started: " : "", why, words);
-}
-
-static void
-add_agent(struct agent *a, struct ring *r)
-{
-	a->ta.ring = r;
-	a->born = a->ta.heard = now.mono;
-	a->ta.fed_at = -1;		/* never; mono begins at 0 */
-	a->ta.portions = r->pool->portions;
-	PREPEND(q.agents, &a->ta, next, prev);
-	q.nagents++;
-	count_agents(r, 1, 0, 0);
-	r->pool->started = ++started;
 }
 
 int
@@ -383,10 +372,17 @@ start_agent(struct vertex *v)
 		return;
 	}
 	a->ta.pid = pid;
+	a->ta.ring = r;
+	a->ta.fed_at = -1;		/* never; mono begins at 0 */
+	a->ta.portions = r->pool->portions;
 	a->in = fd[0];
 	a->out = fd[1];
-	add_agent(a, r);
+	a->born = a->ta.heard = now.mono;
 	a->due = now.mono + least(s->timeout, GREETING);
+	PREPEND(q.agents, &a->ta, next, prev);
+	q.nagents++;
+	count_agents(r, 1, 0, 0);
+	r->pool->started = ++started;
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", a->ta.pid,
 	    r->chan->name, t->host, q.nagents);
 	th_feed(&a->ta, v);
@@ -509,8 +505,9 @@ end_agent(struct agent *a, int grace)
 		signal_agent(a);
 }
 
-/* Appends the line to the output for the agent: 0; or -1 without memory, or
- * without room, as the agent has not read earlier lines. */
+/* Appends the line to the output for the agent.  Returns 0; or -1 after it has
+ * ended the agent, as there is no memory, or no room, since the agent has not
+ * read earlier lines. */
 static int
 send_line(struct agent *a, const char *line)
 {
@@ -569,9 +566,10 @@ is_fed_singly(const struct thread *t)
 	return th_is_local(t) || t->fb->rate.n > 0;
 }
 
-/* Returns the number of jobs that the agent may have at once, at least backlog
- * and at most overfeed + 1.  If the window has room for more agents, the jobs
- * ahead are no more than the agent's share of the READY vertices. */
+/* Returns the number of jobs that the agent may have at once: 1 if jobs are fed
+ * one by one; else overfeed + 1, or backlog if that is more.  If the window has
+ * room for more agents, the agent gets no more than its share of the READY
+ * vertices beyond backlog. */
 static unsigned
 jobs_allowed(const struct agent *a)
 {
@@ -636,7 +634,8 @@ has_job_of_twin(const struct agent *a, const struct vertex *v)
 	return j != NULL;
 }
 
-/* Gives the agent further jobs of its thread, as jobs ahead. */
+/* Tops up the jobs of an agent that has at most half of overfeed, or fewer than
+ * backlog, with jobs of its thread. */
 static void
 feed_ahead(struct agent *a)
 {
@@ -768,14 +767,12 @@ send_first_job(struct agent *a)
 static void
 handle_hungry(struct agent *a, const char *words)
 {
+	a->ta.step[0] = '\0';
+	clear_complaint(a);
 	if (a->ta.state == TA_STARTING) {
 		a->ta.portions = a->ta.ring->pool->portions =
 		    strcmp(words, " offsets") == 0;
 		th_note_first_hungry(&a->ta);
-	}
-	a->ta.step[0] = '\0';
-	clear_complaint(a);
-	if (a->ta.state == TA_STARTING) {
 		send_first_job(a);
 	} else if (a->unanswered > 0) {
 		a->unanswered--;
@@ -886,7 +883,7 @@ close_descriptors(struct agent *a)
 	a->in = a->out = -1;
 }
 
-/* Reads lines of the agent, at most so many buffers full. */
+/* Reads lines of the agent by at most this number of reads. */
 static void
 read_lines(struct agent *a, int reads)
 {
@@ -976,11 +973,11 @@ note_agent_death(struct agent *a, int status)
 		log_info("agent-end pid=%d channel=%s agents=%u", a->ta.pid,
 		    r->chan->name, q.nagents - 1);
 	}
-	/* An agent that sets no tags may have begun its oldest job unseen.  So
-	 * the job counts as begun, if the agent has finished others, when an
-	 * earlier agent ended with it as its oldest, too; and if the agent has
-	 * finished none, when more than FAILURES agents in a row have begun no
-	 * job. */
+	/* An agent that sets no tags may have begun its oldest job unseen.  If
+	 * the agent has finished other jobs, the job counts as begun when it
+	 * was the oldest of an earlier agent that ended, too.  If the agent has
+	 * finished none, the job counts as begun when more than FAILURES agents
+	 * in a row have begun no job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->pool->failures > FAILURES)))
 		q_end_job(&a->ta, reason);
@@ -1022,8 +1019,8 @@ ta_reap(long pid, int status)
 }
 
 /* Acts on the timer of the agent: ends it if it was idle or silent for too
- * long.  An agent that does not end in time is first no longer counted as
- * ending, and then gets signals. */
+ * long.  A closing agent is late: it no longer counts as ending, and gets its
+ * next signal, but the first one only after GRACE. */
 static void
 run_timer(struct agent *a)
 {
@@ -1046,8 +1043,9 @@ run_timer(struct agent *a)
 /* ---- one vertex ------------------------------------------------------ */
 
 /* Gives the vertex to the busy agent of its host that has the fewest jobs, the
- * newest of several.  Only an agent counts that has fewer jobs than this number
- * and that can_get_jobs allows.  Returns 0, or -1 if there is none. */
+ * newest of several.  The agent must have fewer jobs than this number, none of
+ * a twin of the message, and be one that can_get_jobs allows.  Returns 0, or -1
+ * if there is none. */
 static int
 feed_least_busy(struct vertex *v, long jobs)
 {

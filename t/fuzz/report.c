@@ -81,12 +81,18 @@ hire(struct thread *t)
 {
 	struct agent *a = calloc(1, sizeof(*a));
 
-	fuzz_must(a != NULL, "memory");
+	if (t->ring->pool == NULL)
+		t->ring->pool = calloc(1, sizeof(*t->ring->pool));
+	fuzz_must(a != NULL && t->ring->pool != NULL, "memory");
 	a->ta.pid = 0x3ffffff0;		/* nobody has this number */
+	a->ta.ring = t->ring;
+	a->ta.fed_at = -1;
 	a->in = a->out = -1;
 	a->born = a->ta.heard = now.mono;
-	add_agent(a, t->ring);
 	a->due = now.mono + 1000;
+	PREPEND(q.agents, &a->ta, next, prev);
+	q.nagents++;
+	count_agents(t->ring, 1, 0, 0);
 	th_feed(&a->ta, t->ready.head);
 	return a;
 }
