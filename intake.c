@@ -926,7 +926,7 @@ load_file(const char *name, int *opened)
 const char *
 in_load_named(const char *base)
 {
-	static struct skip k;
+	struct skip k;
 	char name[NAME_MAX_];
 	const struct stub *s;
 	int opened;
@@ -999,8 +999,8 @@ is_scan_bound_reached(void)
 	    (opt.scansecs > 0 && now.mono - scan.began > opt.scansecs);
 }
 
-/* Returns 1 if the entry may be loaded.  When core is full this needs a look at
- * the file, as room is made for a regular file only. */
+/* Returns 1 if the entry may be loaded.  When core is full the file itself
+ * is checked, as room is made for a regular file only. */
 static int
 can_load(const char *name)
 {

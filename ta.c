@@ -111,7 +111,7 @@
 				 * are logged; #step lines and repeated reports
 				 * in a row that are signs of life */
 
-static unsigned long started;	/* new agents so far */
+static unsigned long nstarts;	/* new agents so far */
 static struct {
 	double	since;		/* mono; beginning of the present second */
 	long	n;		/* starts that -R counts in this second */
@@ -147,10 +147,10 @@ struct agent {
 #define AGENT(p) ((struct agent *)(p))	/* NULL stays NULL */
 
 /* pool: the members of a ring that this module alone uses.  The first pass that
- * sees the ring makes it, and thread.c frees it with the ring. */
+ * sees the ring makes the pool; thread.c frees the pool with the ring. */
 struct pool {
 	struct agent *idle;	/* idle agents, newest first */
-	unsigned long started;	/* number of the last start among all starts */
+	unsigned long last_start;	/* nstarts at the last start */
 	unsigned char pass_done;	/* 1: no more feeding in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 	unsigned char portions;	/* 1: the agent started last takes portions */
@@ -382,7 +382,7 @@ start_agent(struct vertex *v)
 	PREPEND(q.agents, &a->ta, next, prev);
 	q.nagents++;
 	count_agents(r, 1, 0, 0);
-	r->pool->started = ++started;
+	r->pool->last_start = ++nstarts;
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", a->ta.pid,
 	    r->chan->name, t->host, q.nagents);
 	th_feed(&a->ta, v);
@@ -964,6 +964,7 @@ note_agent_death(struct agent *a, int status)
 	} else if (jobs > 0 && !finished_some && !begun && in_use) {
 		stop_after_failure(r, a->ta.thread,
 		    least(FAILED_MOST, 1L << r->pool->failures), how);
+		/* agents that end during one stop count once */
 		if (r->pool->failures < 16 && !stopped)
 			r->pool->failures++;
 	} else if (jobs > 0 || a->kills > 0 || status != 0) {
@@ -1173,7 +1174,8 @@ next_ring(void)
 
 	for (r = q.rings; r != NULL; r = r->next)
 		if (!r->pool->pass_done &&
-		    (best == NULL || r->pool->started < best->pool->started))
+		    (best == NULL ||
+		    r->pool->last_start < best->pool->last_start))
 			best = r;
 	return best;
 }
