@@ -391,7 +391,7 @@ start_agent(struct vertex *v)
 
 /* ---- lines for an agent ---------------------------------------------- */
 
-static void end_agent(struct agent *, int grace);	/* calls flush_output */
+static void end_agent(struct agent *, int by_line);	/* calls flush_output */
 
 /* Returns 1 if read or write has failed only for now. */
 static int
@@ -487,9 +487,10 @@ append_output(struct agent *a, const char *line)
 	return 0;
 }
 
-/* Ends the agent: with grace by an empty line, else by a signal. */
+/* Ends the agent: with by_line by an empty line, if there is memory for that
+ * line; else by a signal. */
 static void
-end_agent(struct agent *a, int grace)
+end_agent(struct agent *a, int by_line)
 {
 	if (a->ta.state == TA_CLOSING)
 		return;
@@ -499,9 +500,9 @@ end_agent(struct agent *a, int grace)
 	count_ending(a, 1);
 	th_update(a->ta.thread);
 	a->due = now.mono + SOON;
-	grace = grace && append_output(a, "\n") == 0;
+	by_line = by_line && append_output(a, "\n") == 0;
 	flush_output(a);
-	if (!grace)
+	if (!by_line)
 		signal_agent(a);
 }
 
