@@ -185,8 +185,8 @@ const char *route_members_once(struct route *, unsigned long turn);
 
 enum dots {
 	DOTS_TEXT,		/* the end of the file ends the message */
-	DOTS_END,		/* the end of the file ends the message, and a
-				 * line with only a '.' */
+	DOTS_END,		/* a line with only a '.', or the end of the
+				 * file, ends the message */
 	DOTS_SMTP		/* a line with only a '.' ends the message;
 				 * other lines lose a '.' at their beginning */
 };
@@ -305,8 +305,8 @@ struct mail {
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
 	struct hash seen;
-	/* recipients; those of them that are not on the channel error; wrong
-	 * or refused addresses */
+	/* nrcpt: all recipients; nrouted: recipients that are not on the
+	 * channel error; nwrong: wrong or refused addresses */
 	unsigned nrcpt, nrouted, nwrong;
 	unsigned nsyntax;	/* addresses of nwrong with wrong syntax */
 	int	code;		/* exit code for the first wrong address */
@@ -393,14 +393,15 @@ int	accept_hide(const char *po, const char *path, int fd, const char *name,
 	    long uid, char *to, size_t size);
 /* Renames the file back to path; says where it is if that cannot be. */
 void	accept_unhide(const char *hidden, const char *path);
-/* Copies size bytes of fd, whose status was seen, and syncs the copy; STAYS if
- * the file changes. */
-enum verdict accept_copy(const struct post *, int fd, const struct stat *,
+/* Copies size bytes of fd and syncs the copy.  seen: an earlier status of the
+ * file; STAYS if the file has changed since then. */
+enum verdict accept_copy(const struct post *, int fd, const struct stat *seen,
 	    double size);
 /* Returns the uid in a name of accept_hide, and copies the part before it; -1
  * for another name. */
 long	accept_parse_name(const char *base, char *name, size_t size);
-/* Removes the original if its copy is in the queue: 0, or -1 if no copy is. */
+/* Removes the original if its copy is in the queue: 0, also if the original
+ * could not be removed; or -1 if no copy is there. */
 int	accept_remove_queued(const char *po, const char *base);
 
 /* ======================================================================
