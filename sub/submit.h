@@ -356,7 +356,7 @@ int	entry_check_office(const char *po, int *can_queue);
  * is too long. */
 int	entry_make_name(char *name, size_t size, unsigned long inode);
 /* Checks that the post office's file system has room for so many bytes beside
- * PARAMminfree: 0, or -1 after saying that it is full. */
+ * PARAMminfree, and free inodes: 0, or -1 after saying which is missing. */
 int	entry_check_room(const char *po, const struct routes *, double bytes);
 /* Syncs a directory: 0, or -1 after saying why. */
 int	entry_sync(const char *po, const char *dir);
