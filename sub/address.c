@@ -159,7 +159,7 @@ is_in_route(const struct lex *x, const struct element *e)
 	    *p == '@';
 }
 
-/* Reads the next element, up to and including the comma. */
+/* Reads the next element and the comma or semicolon behind it. */
 static void
 read_element(struct lex *x, struct element *e)
 {
