@@ -375,7 +375,7 @@ static struct {
 	int	checked;	/* the hash directory that was checked last */
 	double	due;		/* mono; the next check */
 	int	unseen;		/* directories of which no reading has ended */
-	const char *problem;	/* what follow_transport has logged last */
+	const char *problem;	/* what follow_transport_name has logged last */
 	/* the directory that is being read */
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
@@ -426,7 +426,7 @@ note_dir_times(int i)
 /* Follows the name transport/: new mail comes there.  Another directory of that
  * name becomes our working directory if a start would accept it. */
 static void
-follow_transport(void)
+follow_transport_name(void)
 {
 	char path[PATH_MAX_];
 	struct stat here, there;
@@ -460,7 +460,7 @@ spool_note_changes(void)
 		return;
 	add_dir(0);
 	scan.due = now.mono + LOOK_EVERY;
-	follow_transport();
+	follow_transport_name();
 	note_dir_times(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {

@@ -122,7 +122,7 @@ is_known(struct mail *m, unsigned hash, const char *channel,
 /* Says why the recipient addr cannot be added, and sets full to the exit code;
  * why is a format with one %s, for addr. */
 static void
-set_full(struct mail *m, int code, const char *why, const char *addr)
+stop_adding(struct mail *m, int code, const char *why, const char *addr)
 {
 	if (m->full == 0)
 		say(why, addr);
@@ -153,7 +153,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	if (is_known(m, hash, channel, host, user))
 		return;
 	if (m->nrcpt == RCPTS_MOST) {
-		set_full(m, X_UNAVAILABLE, "with %s the message would have "
+		stop_adding(m, X_UNAVAILABLE, "with %s the message would have "
 		    "more than 10000 recipients", addr);
 		return;
 	}
@@ -167,7 +167,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
-		set_full(m, X_OSERR, "there is no memory for %s", addr);
+		stop_adding(m, X_OSERR, "there is no memory for %s", addr);
 		return;
 	}
 	p = (char *)(d + 1);

@@ -757,7 +757,7 @@ work(const char *name, const char *host)
 
 /* Adds a pattern of -x.  For a wrong pattern prints why and the usage. */
 static void
-add_exempt(const char *pattern)
+add_exempt_pattern(const char *pattern)
 {
 	const char *why = "there are too many";
 
@@ -790,7 +790,7 @@ main(int argc, char **argv)
 			if (size_parse(optarg, 999999999UL, &most) < 0)
 				lib_usage();
 			break;
-		case 'x': add_exempt(optarg); break;
+		case 'x': add_exempt_pattern(optarg); break;
 		default: lib_usage();
 		}
 	if (optind < argc || opt.pause > 999999999L || dsn.forms[0] != '/')
