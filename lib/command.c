@@ -41,7 +41,8 @@
 struct splitting {
 	const char *s;		/* the rest of the command */
 	const char *channel, *host;
-	const char *(*var)(const char *);	/* NULL: only checks */
+	const char *(*var)(const char *);	/* value of ${NAME}; NULL: the
+					 * command is only checked */
 	struct command *c;
 	struct text out;
 	char	*word;		/* the beginning of the current word */

@@ -15,7 +15,7 @@ enum cmd_bound {
 	CMD_AS_WORD		/* the word $host; jobs then name no host */
 };
 
-#define CMD_WORDS	40
+#define CMD_WORDS	40	/* most arguments, and most words NAME=value */
 #define CMD_ADDED	8	/* variables that cmd_default_env can add */
 #define CMD_BYTES	4096	/* bytes of all words */
 

@@ -116,9 +116,11 @@ void	ctl_close(struct ctl *);
  */
 int	ctl_check_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
- * and does not check it: 1, or 0 at the end. */
+ * and does not check it: 1, or 0 at the end or on an error, which sets l.error.
+ */
 int	ctl_next_line(struct ctl *);
-/* Lets ctl_next_line go on with the line at off, which no header block has. */
+/* Lets ctl_next_line go on with the line at off, a line outside header blocks.
+ */
 void	ctl_seek(struct ctl *, unsigned long off);
 /* Moves to the recipient whose line is at off, and reads its words and its N
  * line: 0, or -1 if there is no recipient.  The tag may be an old one, as a
@@ -141,13 +143,13 @@ unsigned ctl_mailbox_hash(const struct ctl *);
 
 /* Copies the value of the last line with one of these letters before the first
  * recipient.  The value of an s or e line is its address.  0, or -1 if there is
- * no such line or the file cannot be opened.  The letters "se" give the address
- * that gets DSNs, "" if nobody gets them. */
+ * no such line, the value does not fit, or the file cannot be opened.  The
+ * letters "se" give the address that gets DSNs, "" if nobody gets them. */
 int	ctl_read_last_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If
  * pid is not NULL and the tag is '~', sets *pid to the process with the lock;
- * if that is gone, removes the lock and returns the tag without the lock. */
+ * if that process is gone, removes its lock and returns the remaining tag. */
 int	ctl_read_tag(const char *name, unsigned long off, long *pid);
 /* Returns the recipient whose line is at off, as ctl_read_rcpt sets it, good
  * until the next call of this section; NULL if there is none. */

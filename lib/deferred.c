@@ -5,8 +5,8 @@
  *	deferred/1057616	the message, as it was in router/
  *	deferred/1057616.why	3 1795392000 cannot be read: Permission denied
  *
- * submit -q moves a message to deferred/ when it cannot route it now.  It tries
- * it again after 1, 2, 4, 8, 16, 32 and then every 60 minutes.  The second file
+ * submit -q moves a message that it cannot route now to deferred/, and tries it
+ * again after 1, 2, 4, 8, 16, 32 and then every 60 minutes.  The second file
  * has the number of tries, a number that changes with the table of routes, and
  * the reason of the last try.  Its modification time is the time of that try.
  *
@@ -40,8 +40,8 @@ deferred_num_of(const char *entry, char *num, unsigned long size)
 	    deferred_is_name(num) ? num : NULL;
 }
 
-/* Returns the path of NUM.why, which cannot exist if num is no number.
- */
+/* Returns the path of NUM.why.  A num that is no number is left out, so that it
+ * cannot lead to another file. */
 static const char *
 why_path_of(const char *office, const char *num)
 {
@@ -113,7 +113,8 @@ deferred_remove(const char *office, const char *num)
 	return unlink(why_path_of(office, num));
 }
 
-/* Returns 1 unless transport/ surely lacks this name, behind dir and mark. */
+/* Returns 1 unless it is known that transport/ has no such file; its name there
+ * is dir, mark and name, joined. */
 static int
 may_have_control(const char *office, const char *dir, const char *mark,
     const char *name)

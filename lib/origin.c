@@ -322,8 +322,8 @@ diag_next_rcpt(struct diags *n)
 	return 0;
 }
 
-/* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
- * the line. */
+/* Splits the current diagnostic line into its fields: 0, or -1 if the line is
+ * damaged, as a crash may leave it. */
 static int
 split_diag(struct diags *n)
 {

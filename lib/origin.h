@@ -46,7 +46,8 @@ int	diag_next(struct diags *);
 /* Returns the text of the current line for the recipient at off, good until the
  * next call. */
 const char *diag_reason(const struct diags *, unsigned long off);
-/* Sets the tag of the diagnostic line at this offset: 0 or -1. */
+/* Sets the tag of the diagnostic line at this offset: 0 or -1.  Returns 0, and
+ * writes nothing, if no diagnostic line is there. */
 int	diag_set_tag(struct diags *, unsigned long at, int tag);
 /* Writes the number of warnings into the delay field of rc: 0 or -1. */
 int	diag_set_delays(struct diags *, unsigned long count);
@@ -58,7 +59,8 @@ size_t	utf8_read(const char *s, unsigned long *character);
  * bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
-int	xtext_is_valid(const char *);	/* as RFC 3461 defines xtext */
+/* Returns 1 for xtext as RFC 3461 defines it, or with small hex digits. */
+int	xtext_is_valid(const char *);
 /* Returns the domain of an address, behind the '@', or NULL.  An '@' within
  * quotes belongs to the name. */
 const char *addr_domain(const char *);

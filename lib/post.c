@@ -232,7 +232,7 @@ post_group_of_hold(const char *po)
 {
 	struct stat st;
 
-	return stat(path_in(po, "router"), &st) < 0 || st.st_gid == 0;
+	return stat(path_in(po, "router"), &st) < 0 || st.st_gid == 0 ? 1 : 0;
 }
 
 void

@@ -7,7 +7,7 @@
 #include "util.h"
 
 struct post {
-	FILE	*f;		/* open for writing */
+	FILE	*f;		/* the file, open for reading and writing */
 	unsigned long num;	/* inode number of the file; after post_send,
 				 * the name of the file */
 	int	bulk;		/* the message goes into bulk/, if there is such
@@ -32,7 +32,8 @@ int	post_sync(struct post *);
 int	post_send(struct post *);
 /* Returns the group that the agent hold, as root, gives its files in po/router.
  * No file of a user there has this group.  It is 0; but 1 if po/router has the
- * group 0, as on the BSDs a new file gets the group of its directory. */
+ * group 0, as on the BSDs a new file gets the group of its directory, or if the
+ * group of po/router cannot be found out. */
 gid_t	post_group_of_hold(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */

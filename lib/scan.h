@@ -22,7 +22,8 @@ struct scan {
 int	scan_read(struct scan *, const char *po, const char *dir,
 	    int (*fits)(const char *));
 void	scan_free(struct scan *);
-/* Returns the number of files whose names fit. */
+/* Returns the number of files of dir whose names fit; 0 if dir cannot be read.
+ */
 unsigned scan_count(const char *po, const char *dir,
 	    int (*fits)(const char *));
 

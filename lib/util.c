@@ -19,8 +19,9 @@
  * Lines collect in a buffer until log_flush writes them.  A loop calls it
  * before it sleeps: a busy pass costs one write, and an idle daemon holds
  * nothing back.  Errors and warnings are written at once.  Until a file is
- * open, lines go to standard error, and are kept for the file.  A second
- * descriptor may get each line, too, as far as it takes lines without waiting.
+ * open, lines go to standard error, and the last ones, at most a buffer full,
+ * are kept for the file.  A second descriptor may get each line, too, as far as
+ * it takes lines without waiting.
  *
  * Only clock_read sets the two clocks.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
@@ -957,8 +958,8 @@ user_look_up(const char *name, long uid)
 }
 
 /* A C library with several sources of users may hide that one of them failed.
- * "No such user" counts only if the file USERS can be read and a second look
- * does not find the user either. */
+ * "No such user" counts only if the file USERS can be read, or is missing, and
+ * a second look does not find the user either. */
 struct passwd *
 user_find(const char *name, long uid)
 {

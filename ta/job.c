@@ -13,17 +13,19 @@
  * agents may be given the same message, so all locks are set under one fcntl
  * lock, the guard, and read back at the end.  (Another fcntl lock, which lib.c
  * sets by lock_set, shows that this process lives.)  A process that is stopped
- * while it has the guard would stop the whole message.  So we wait for it some
- * tenths of a second, then go on without; only the reading back protects us
- * then.  Old files have no room for the number; their recipients get no lock.
+ * while it has the guard would stop the whole message.  So an agent waits for
+ * the guard some tenths of a second, then goes on without it; only the reading
+ * back protects the recipients then.  Old files have no room for the number;
+ * their recipients get no lock.
  *
  * A file that is damaged anywhere yields no recipient, since no offset in it
  * can be trusted.  This module moves no byte of the control file, and does not
  * decide about recipients.
  *
- * The notes of lib.h and lib_message are here, too, since this module needs
- * them or their parts, and is below lib.c.  A filter changes a message while it
- * is passed on, for an mbox or a program of sm.
+ * Three functions of lib.h are here, too, since this module is below lib.c:
+ * lib_note, which it calls, and lib_show_step and lib_message, which share code
+ * with it.  A filter changes a message while it is passed on, for an mbox or a
+ * program of sm.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"

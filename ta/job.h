@@ -43,14 +43,15 @@ void	job_add_from(struct text *, const char *sender);
 /* Writes a piece to a FILE: 0 or -1; a put for the functions above. */
 int	job_put_file(void *file, const char *, size_t);
 
-/* filter: changes of a message while it is passed on.  The caller sets put to
- * in_body, and at and last to 0. */
+/* filter: changes of a message while it is passed on.  The caller sets all
+ * members; at and last begin with 0. */
 struct filter {
 	int	(*put)(void *, const char *, size_t);
 	void	*out;		/* first argument of put */
 	int	quotes;		/* a '>' is put before "From " at the beginning
 				 * of a line of the body */
-	int	requotes;	/* and before ">From ", ">>From " and so on */
+	int	requotes;	/* with quotes, a '>' is also put before
+				 * ">From ", ">>From " and so on */
 	int	dots;		/* dots at the beginning of lines are doubled */
 	int	crlf;		/* lines end in CR LF */
 	int	in_body;	/* the header has ended */
