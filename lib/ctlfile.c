@@ -654,9 +654,8 @@ judge_lock(struct ctl *c)
 		c->pid = pid;
 		return '~';
 	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone, or this number is "
-	    "another process now", ctl_log_name(c->name),
-	    c->l.off, pid);
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone, or another process "
+	    "has its number now", ctl_log_name(c->name), c->l.off, pid);
 	tag = clear_lock(c);
 	count_tag(c, tag);
 	return tag;

@@ -31,7 +31,8 @@ unsigned scan_count(const char *po, const char *dir,
 
 /* office_routers: the directories that submit -q reads, in their order: router,
  * those of ROUTERDIRS in the environment or in the file that ZCONFIG names, and
- * OFFICE_BULK, which need not exist. */
+ * OFFICE_BULK, which need not exist.  deferred in ROUTERDIRS is left out, as
+ * submit -q has its own times for it. */
 struct office_routers {
 	const char *v[OFFICE_ROUTERS];
 	int	n;
