@@ -29,8 +29,8 @@ int	lock_guard(int fd, int on);
 int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 
 /* Waits at most that many seconds, and at most an hour, until fd can be read,
- * or with writing until it can be written; with fd -1 only waits.  Returns 1, 0
- * at the end of the time, or -1 with errno. */
+ * or with writing until it can be written; with fd -1 only waits.  Returns 1 if
+ * fd is ready, 0 if the time is over, or -1 with errno, as after a signal. */
 int	fd_wait(int fd, int writing, double seconds);
 /* Makes pipes, two descriptors each, which an exec closes: 0, or -1 with errno;
  * EMFILE also means that a descriptor would be below 3 or too large for select.

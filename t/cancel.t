@@ -109,7 +109,8 @@ try() {		# signal first
 	: >"$tmp/go"
 	# what was locked is loaded when the agents are done
 	for m in $b $h $a; do
-		wait_for 30 eval "! tags $m | grep '~' >/dev/null"
+		wait_for 30 eval "kill -USR1 $sched_pid
+		    ! tags $m | grep '~' >/dev/null"
 	done
 	kill -USR1 "$sched_pid"
 	ok "$1: what was to be deleted is deleted after the restart" \
