@@ -63,7 +63,7 @@ say(const char *f, ...)
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	strcpy(last, line + head);
+	text_fmt(last, sizeof(last), "%s", line + head);
 	line[t.len++] = '\n';
 	if (!mute)
 		fd_write(2, line, t.len);	/* a failure cannot be shown */

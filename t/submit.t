@@ -110,6 +110,9 @@ is 'behind a wrong option the usage is not printed' \
     "$("$S" -Z 2>&1 | wc -l | tr -d ' ')" 2
 code '-bv without an address' 64 'bv takes addresses' -bv
 code '-bv with -t' 64 'bv takes addresses' -bv -t anna
+is 'after a line that is too long, the next one is whole' \
+    "$(sub -bv -f "$(awk 'BEGIN { for (i = 0; i < 600; i++) printf "a, " }')" \
+    anna bert | grep -c '^submit: sender a, a, ')" 2
 code '-N with an unknown word' 64 'write never, or' -N sometimes anna
 code '-N with an empty list' 64 'write never, or' -N , anna
 code '-R with an unknown word' 64 'full or hdrs' -R half anna
