@@ -79,9 +79,10 @@
 struct file {
 	const char *po, *dir, *base;
 	char	path[PATH_SIZE];	/* po/dir/base */
-	int	ours;		/* root or the post office's owner has it, and
+	int	ours;		/* root or the post office's owner made it, and
 				 * nobody else can write to it */
-	int	unreachable;		/* no other user can reach the file */
+	int	unreachable;	/* nobody but root and the post office's owner
+				 * can reach the file */
 	struct stat st;
 	FILE	*f;
 	struct input in;
@@ -167,7 +168,7 @@ env_via(struct file *q, char *value)
 }
 
 static void
-env_id(struct file *q, char *value)
+env_envid(struct file *q, char *value)
 {
 	if (!xtext_is_valid(value) ||
 	    text_fmt(q->m.envid, sizeof(q->m.envid), "%s", value) < 0)
@@ -220,7 +221,7 @@ static const struct {
 } words[] = {
 	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
 	{ "channel", env_channel }, { "errormsg", env_null },
-	{ "envid", env_id }, { "notaryret", env_ret },
+	{ "envid", env_envid }, { "notaryret", env_ret },
 	{ "authinfo", NULL }, { "bodytype", NULL }, { "comment", NULL },
 	{ "external", NULL }, { "fullname", env_fullname },
 	{ "identinfo", NULL }, { "loginname", NULL }, { "rcvdfrom", NULL },
@@ -230,7 +231,7 @@ static const struct {
 
 /* Reads the next line, without its end: 1, or 0 at the end. */
 static int
-env_line(struct file *q, char *line)
+env_read_line(struct file *q, char *line)
 {
 	size_t n = 0;
 	int c;
@@ -290,7 +291,7 @@ read_envelope(struct file *q)
 
 	while (more && q->why == NULL) {
 		start = q->in.taken - (unsigned long)q->in.npush;
-		if (!env_line(q, line) || q->why != NULL)
+		if (!env_read_line(q, line) || q->why != NULL)
 			break;
 		value = line + strcspn(line, " \t:");
 		if (is_header(line, value)) {
@@ -1095,8 +1096,8 @@ tidy_if_due(struct tidier *t, const char *po)
 	_exit(0);
 }
 
-/* Does a run after each change.  After a failed run, it also does one when a
- * pause is over; each failed run doubles the pause. */
+/* Does a run after each change, and when a try of deferred mail is due; after a
+ * failed run also when a pause is over.  Each failed run doubles the pause. */
 static void
 run_every(const char *po, const char *table, long every)
 {
