@@ -11,9 +11,10 @@
  * first line "From ..." comes from a mailbox and is removed.  NUL bytes in the
  * header are removed, and a CR within a line becomes a blank.
  *
- * The header is completed: Bcc, Return-Path and Content-Length are removed;
- * From, Date, Message-ID and, without To and Cc, To are added if missing;
- * addresses in From get a domain; a Received field is put before all others.
+ * The header is completed: Bcc, Resent-Bcc, Return-Path and Content-Length are
+ * removed; From, Date, Message-ID and, without To and Cc, To are added if
+ * missing; addresses in From get a domain if the message has no Received field;
+ * a Received field is put before all others.
  * In the queue, From, Sender and Reply-To have the addresses that lines of the
  * table give to senders.  No other field is changed, not even a wrong Date.
  */
@@ -386,8 +387,7 @@ add_date(struct text *t, time_t when)
 	    here.tm_wday, here.tm_mday, months + 3 * here.tm_mon,
 	    here.tm_year + 1900, here.tm_hour, here.tm_min, here.tm_sec,
 	    ahead < 0 ? '-' : '+');
-	ahead = ahead < 0 ? -ahead : ahead;
-	text_add(t, "%02d%02d", ahead / 60, ahead % 60);
+	text_add(t, "%02d%02d", abs(ahead) / 60, abs(ahead) % 60);
 }
 
 /* Adds a full name, in quotes if it needs them. */

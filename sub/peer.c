@@ -54,8 +54,9 @@ parse_address(const char *text, unsigned char *to)
 	memcpy(to, &a, 4);
 	return a.s_addr == (in_addr_t)-1 ? 0 : 4;
 #else
-	return inet_pton(AF_INET, text, to) == 1 ? 4 :
-	    inet_pton(AF_INET6, text, to) == 1 ? 16 : 0;
+	if (inet_pton(AF_INET, text, to) == 1)
+		return 4;
+	return inet_pton(AF_INET6, text, to) == 1 ? 16 : 0;
 #endif
 }
 
