@@ -5,8 +5,8 @@
  * that name.  It routes all recipients by a table before it writes anything.
  * If an address is wrong or refused, submit prints the reason, the others get
  * the message, and the sender gets a DSN.  If nobody gets the message, it is
- * not queued, and the exit status says why; with -oem or -oee it is queued for
- * a DSN to the sender.
+ * not queued, and the exit status says why; but with -oee, or with -oem and no
+ * terminal as standard error, it is queued for a DSN to a sender.
  * Exit status 0 means that the message is on disk, in the queue or in router/.
  *
  * A user who may write to the queue puts the message there.  Other users put it

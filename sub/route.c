@@ -602,7 +602,8 @@ fail_target(struct target *t, int code, const char *why)
 	return -1;
 }
 
-/* Replaces $h by the domain: 0, or -1 without a domain or if it is too long. */
+/* Makes the host, with the domain in the place of $h: 0, or -1 if a domain is
+ * missing or the host is too long. */
 static int
 set_host(struct target *t, const char *form, const char *domain)
 {

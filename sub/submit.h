@@ -260,8 +260,9 @@ int	head_count_hops(const struct header *);	/* number of Received fields */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
-/* Replaces each address in the fields of this name for which edit returns 0 by
- * the one that edit writes into its last argument: 0, or -1 without memory. */
+/* Replaces each address in the fields of this name for which edit returns 0, up
+ * to 100 in a field, by the one that edit writes into its last argument: 0, or
+ * -1 without memory. */
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
@@ -376,8 +377,9 @@ int	entry_is_at(int fd, const char *path);	/* 1: path names fd's file */
  * recover.c - completes queue entries that a crash interrupted
  * ====================================================================== */
 
-/* Completes all such entries: 0, or -1 if another process may be at work on
- * one, so that the caller tries again. */
+/* Completes all such entries: 0; or -1 if an entry stays as it is, mostly as
+ * another process may be at work on it, or if transport/ cannot be read.  Then
+ * the caller tries again. */
 int	entry_recover(const char *po);
 /* Returns 1 if no process is at work on the control file.  dead: kill() did not
  * find its process. */
