@@ -102,7 +102,7 @@ fb_revive(struct thread *d)
 {
 	if (d->window > 0)
 		return;
-	d->window = cap_window(d->fb, d->nta > 0 ? d->nta : d->fb->init);
+	d->window = cap_window(d->fb, d->nta > 0 ? (long)d->nta : d->fb->init);
 	d->success = d->failure = d->cohorts = 0;
 	if (d->until > 0)	/* dead, and not just new */
 		q.unsaved |= CHANGES;
