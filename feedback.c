@@ -18,8 +18,8 @@
  * window shrinks by 1.  Each change sets the other sum to 0.  So the window
  * narrows at the first of several bad reports, but widens only at the last of
  * several good ones.  Sums of steps are compared with a slop, as six times 1/6
- * may be less than 1.  The window does not grow ahead of need: one of N grows
- * only when more than N - initthr agents are busy.
+ * may be less than 1.  The window does not grow ahead of need: a window of N
+ * grows only when more than N - initthr agents are busy.
  *
  * Dead time.  A bad report is also one Nth of a failed cohort.  When more
  * cohorts have failed than the clause allows, with no good report in between,
@@ -62,9 +62,9 @@
 
 /* ---- the window -------------------------------------------------------- */
 
-/* Returns the square root of n > 0 but for its last bits, by Newton's steps, of
- * which 40 are enough for any long.  For sqrt some systems need another
- * library. */
+/* Returns the square root of n > 0, not exact in its last bits, by Newton's
+ * steps, of which 40 are enough for any long.  For sqrt some systems need
+ * another library. */
 static double
 root(long n)
 {

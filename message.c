@@ -135,8 +135,8 @@ reason_join(const struct vertex *v, struct text *t)
 
 /* ---- vertices -------------------------------------------------------- */
 
-#define NO_WARNING	15	/* warned of a new vertex; each recipient with
-				 * fewer warnings lowers the number */
+#define NO_WARNING	15	/* value of warned in a new vertex; each
+				 * recipient with fewer warnings lowers it */
 
 struct vertex *
 msg_new_vertex(struct message *m, struct thread *t)
@@ -153,7 +153,7 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* The array goes to the new vertex, so the cost is O(most).  The number counted
+/* The array goes to the new vertex, so the cost is O(most).  The member counted
  * is divided like the recipients. */
 struct vertex *
 msg_split_vertex(struct vertex *v, unsigned most)

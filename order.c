@@ -47,8 +47,8 @@
  * Otherwise old mail could keep new mail out for ever, when one round of its
  * tries takes longer than the waits between them.  A child stands half way
  * between the claim before its parent and the parent: the children of 1000
- * stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves for
- * message 1000, and for 33 for message 1000000.  After that no other claim
+ * stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves at
+ * message 1000, and for 33 at message 1000000.  After that no other claim
  * preempts until the last of these children is done.
  *
  * Offers.  A READY vertex is offered by its claim, or waits on the list of its
@@ -59,12 +59,12 @@
  * (overfeed) gets vertices from the thread's list, and only while none of the
  * thread is offered.
  *
- * The share of a message (Finch).  One message must not have all agents while
- * others wait.  A message with PARAMmsgconcurrency agents gets another one only
- * while it has fewer than PARAMmsgscale for each free agent.  If it may have no
- * more it is at its share: with order=preempt its claim leaves the line, with
- * the other orders each of its vertices leaves the list of its thread when its
- * turn comes.
+ * The share of a message, an idea of Tony Finch.  One message must not have all
+ * agents while others wait.  A message with PARAMmsgconcurrency agents gets
+ * another one only while it has fewer than PARAMmsgscale for each free agent.
+ * If it may have no more it is at its share: with order=preempt its claim
+ * leaves the line, with the other orders each of its vertices leaves the list
+ * of its thread when its turn comes.
  *
  * This module starts and feeds no agents.
  * Costs: O(log n) of the claims with offers.  The search for the claim that
@@ -85,7 +85,7 @@ struct ranking {
 	unsigned nclaims;	/* claims, with and without offers */
 	unsigned nopen;		/* threads that can take an agent and have
 				 * vertices on offer */
-	struct claim *judged;	/* the claim that was compared last */
+	struct claim *judged;	/* the claim whose rival was searched last */
 	struct claim *rival;	/* the claim that may preempt judged, or NULL */
 	long	judged_at;	/* mono; when rival was last searched for */
 };
@@ -362,9 +362,10 @@ consider_rival(struct claim *c, long most)
 /*
  * Searches element i of the heap and the elements below it, roughly in the
  * order of places, for the best rival of the judged claim.  Claims behind a
- * claim of level 0 are younger, so the highest score of any of them is the wait
- * of that claim; the search ends where this is not enough.  Messages loaded at
- * a start are not in the order of age, so the search may miss the best of them.
+ * claim of level 0 are younger, so none of them has a higher score than the
+ * wait of that claim; the search ends where this is not enough.  Messages
+ * loaded at a start are not in the order of age, so the search may miss the
+ * best of them.
  */
 static void
 search_rival(struct ranking *k, unsigned i, long most)

@@ -27,9 +27,9 @@
  *
  * DSNs.  The control file has all facts for a DSN, and the agent dsn writes it
  * (ta/dsn.c).  For this the message gets one more vertex, on the channel dsn,
- * with one recipient at the offset 0, where no recipient line can be.  It has
- * no tag on disk, and no number of recipients counts it.  The host of the
- * vertex is the kind:
+ * with one recipient at the offset 0, where no recipient line can be.  This
+ * recipient has no tag on disk, and no number of recipients counts it.  The
+ * host of the vertex is the kind:
  *
  *	failure		all recipients are done, and some have failed.  A
  *			failure without a diagnostic line (after a crash) gets
@@ -232,7 +232,8 @@ end_if_complete(struct message *m)
  * for the timer of the thread; else READY.  A vertex of a new message starts at
  * the beginning of its retry list, however old its files are; a vertex of a
  * message that a start has found, or that was forgotten, at the factor for its
- * age.  The place of a host without reports is at least that of the vertex.
+ * age.  The retry_index of a host without reports is at least that of the
+ * vertex.
  */
 static void
 queue_vertex(struct vertex *v)
@@ -416,8 +417,8 @@ delete_vertex(struct vertex *v)
 			return -1;
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
-	/* a DSN on finished recipients that is deleted is not sent at the end,
-	 * either; that DSN stays due if a warning is deleted */
+	/* a deleted DSN on finished recipients is not sent at the end, either;
+	 * that DSN stays due when a warning is deleted */
 	if (th_is_result_dsn(v->thread))
 		m->dsn_due = m->dsn_stale = 0;
 	end_vertex(v);

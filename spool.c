@@ -508,8 +508,8 @@ open_dir(void)
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
 		/* complete is taken before the reading, which may miss later
-		 * changes.  When stamps have settled, the second of the last
-		 * change is complete, too. */
+		 * changes.  When stamps have settled, all changes of the second
+		 * of the last one have been read, too. */
 		scan.complete = note_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));

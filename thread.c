@@ -53,8 +53,8 @@
  * appends later ones; with order=preempt the place of each depends on its
  * claim.  A vertex that the run has deferred, without a retryat, is not fed
  * again before the run ends or an interval has passed.  A flush makes it READY
- * before, and so does a good report if it was deferred because of the host; a T
- * line does not.
+ * at once, and so does a good report if it was deferred because of the host; a
+ * T line does not.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
  * Then each thread of the ring has maxring for itself, and the next thread is
@@ -296,7 +296,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	t->held = held_match_address(chan->name, host);
 	WAKING(t)->woken = -NEVER;
 	revive_if_due(t);
-	if (th_is_local(t))	/* th_trigger_host looks for these alone */
+	if (th_is_local(t))	/* th_trigger_host reads these first */
 		PREPEND(q.all, t, next, prev);
 	else
 		APPEND(q.all, t, next, prev);
@@ -414,8 +414,8 @@ make_ready(struct thread *t, struct vertex *v)
 
 /* Sets the timer: for the end of the dead time, or else for the first vertex in
  * WAIT; or for the next slot of the rate, if that comes before.  A queueonly
- * thread has no timer for vertices in WAIT, and one for the other two only
- * after a T line or a flush. */
+ * thread has no timer for vertices in WAIT, and none for dead time and slot
+ * before a T line or a flush. */
 static void
 update_timer(struct thread *t)
 {
@@ -452,8 +452,8 @@ enum wake { WAKE_ALL,	/* all vertices, and the dead time ends */
 	    WAKE_OLD };	/* vertices that were deferred before this run */
 
 /* Makes vertices in WAIT READY.  WAKE_HOST leaves vertices with a retryat, and
- * those that were deferred because of their address: otherwise good reports on
- * two vertices could wake each other without end. */
+ * those that were deferred because of their address: otherwise two vertices
+ * could wake each other by their good reports, without end. */
 static void
 wake_vertices(struct thread *t, enum wake what)
 {
@@ -494,9 +494,9 @@ th_run_timer(struct thread *t)
 	th_update(t);
 }
 
-/* Makes the vertices due that the current run has not deferred.  Without a run,
- * the dead time ends, that of an unused thread too.  Returns 0; or -1 if no
- * vertex is READY or in WAIT, or the thread is of the channel dsn. */
+/* Makes due those vertices that the current run has not deferred.  Without a
+ * run, the dead time ends, that of an unused thread too.  Returns 0; or -1 if
+ * no vertex is READY or in WAIT, or the thread is of the channel dsn. */
 static int
 trigger_thread(struct thread *t)
 {
@@ -515,8 +515,8 @@ trigger_thread(struct thread *t)
 	return 0;
 }
 
-/* With box 0, th_lookup finds the thread of a channel and host that is for no
- * single mailbox; q.all begins with the threads of mailboxes. */
+/* With box 0, th_lookup finds the thread of a channel and host that is not for
+ * one mailbox alone; q.all begins with the threads of mailboxes. */
 void
 th_trigger_host(const char *host)
 {
@@ -800,8 +800,8 @@ th_take_from_agent(struct vertex *v)
 
 /* Moves a thread to another ring.  No dead time, and no wait of a vertex
  * without a retryat, lasts beyond the longest wait of the new clause.  Vertices
- * of the channel dsn are due now: the agent dsn, which kept the pause for which
- * they wait, ends with the old ring. */
+ * of the channel dsn are due now: they wait for a pause that only the agent dsn
+ * knows, and that agent ends with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {
