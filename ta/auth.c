@@ -103,24 +103,30 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
+static struct auth unread;	/* trouble: why senders may lack lines, or "" */
 
-/* Adds a line, whose first word has n bytes, if it is for a sender. */
-static void
+/* Adds a line, whose first word has n bytes, if it is for a sender.  Returns
+ * NULL, or why it cannot. */
+static const char *
 add_sender(char *s, size_t n, int by_program)
 {
 	struct auth *a, **at = &senders;
 
-	if (memchr(s, '@', n) == NULL || (a = mem_get(sizeof(*a))) == NULL)
-		return;
+	if (memchr(s, '@', n) == NULL)
+		return NULL;
+	a = mem_get(sizeof(*a));
+	if (a == NULL)
+		return strerror(ENOMEM);
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = a;
 	parse_line(a, s, n, by_program);
+	return NULL;
 }
 
 /* Reads the line of the host into a, or all lines of senders if host is NULL.
- * Returns why the file cannot be used, or NULL. */
-static const char *
+ * Sets a->trouble if the file cannot be used. */
+static void
 read_file(struct auth *a, const char *file, const char *host, int by_program)
 {
 	static struct lines in;
@@ -141,7 +147,7 @@ read_file(struct auth *a, const char *file, const char *host, int by_program)
 		if (*s == '#')
 			continue;
 		if (host == NULL)
-			add_sender(s, n, by_program);
+			why = add_sender(s, n, by_program);
 		else if (!a->found && is_host(s, n, host))
 			parse_line(a, s, n, by_program);
 	}
@@ -150,20 +156,17 @@ read_file(struct auth *a, const char *file, const char *host, int by_program)
 	memset(&in, 0, sizeof(in));	/* the buffer has other passwords */
 	if (fd >= 0)
 		close(fd);
-	return why;
+	if (why != NULL)
+		text_fmt(a->trouble, sizeof(a->trouble),
+		    "the file of -A, %s: %s", file, why);
 }
 
 void
 auth_read(struct auth *a, const char *file, const char *host, int by_program)
 {
-	const char *why;
-
 	memset(a, 0, sizeof(*a));
 	text_fmt(a->key, AUTH_SIZE, "%s", host);
-	why = read_file(a, file, host, by_program);
-	if (why != NULL)
-		text_fmt(a->trouble, sizeof(a->trouble),
-		    "the file of -A, %s: %s", file, why);
+	read_file(a, file, host, by_program);
 }
 
 void
@@ -176,8 +179,8 @@ auth_read_senders(const char *file, int by_program)
 		memset(a, 0, sizeof(*a));
 		free(a);
 	}
-	/* auth_read has told what is wrong with the file */
-	read_file(NULL, file, NULL, by_program);
+	unread.trouble[0] = '\0';
+	read_file(&unread, file, NULL, by_program);
 }
 
 const struct auth *
@@ -187,6 +190,9 @@ auth_sender(const char *address)
 
 	while (a != NULL && address != NULL && !lib_is_same(a->key, address))
 		a = a->next;
+	/* a line that was not read may be that of the sender */
+	if (a == NULL && address != NULL && unread.trouble[0] != '\0')
+		return &unread;
 	return a;
 }
 

@@ -21,11 +21,11 @@ struct auth {
  * line has to say "verified". */
 void	auth_read(struct auth *, const char *file, const char *host,
 	    int by_program);
-/* Reads the lines for senders, and drops those of an earlier call.  If the file
- * cannot be used, there are none. */
+/* Reads the lines for senders, and drops those of an earlier call. */
 void	auth_read_senders(const char *file, int by_program);
 /* Returns the line for this sender, or for any sender if address is NULL; NULL
- * if there is none.  A line for the sender goes before that for the host. */
+ * if there is none.  A line for the sender goes before that for the host.  If
+ * not all lines could be read, a sender without one gets one with trouble. */
 const struct auth *auth_sender(const char *address);
 /* Logs in with user and password: 0, or -1 and the connection is over. */
 int	auth_login(struct esmtp *, const struct auth *);
