@@ -226,8 +226,8 @@ find_keyword(const char *word)
  *
  *	smtp	interval = 10m command="smtp -s"	# comment
  *
- * the tokens are a pattern, since it stands in the first column, and twice a
- * keyword with a value; blanks beside '=' and the quotes are no part of them.
+ * the tokens are a pattern, as the word stands in the first column, and two
+ * keywords with values; blanks beside '=' and the quotes are no part of them.
  */
 static struct {
 	const char *file;
@@ -297,7 +297,7 @@ skip_blanks(void)
 }
 
 /* Puts a NUL behind the word at rd.p and moves rd.p behind that.  A blank ends
- * the word, and a '=' if at_equals is 1.  Returns the byte that ended the
+ * the word; so does a '=' if at_equals is 1.  Returns the byte that ended the
  * word. */
 static int
 cut_word(int at_equals)
@@ -630,8 +630,8 @@ is_ipv4(const char *s)
 
 /* Sets PARAMmailqsock: TCP:port, TCP:address:port, or none.  Of ZMailer's other
  * forms, a bare number is a port, and an '@' and what follows are ignored; the
- * path of a socket is none; the name of a service is port 174; and the name of
- * a host is an error. */
+ * path of a socket counts as none, and the name of a service as port 174; the
+ * name of a host is an error. */
 static const char *
 set_port(const struct keyword *k, void *member, const char *s)
 {
@@ -1026,7 +1026,8 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
 		set_param_default(k);
-	/* not for each conf: a group that cannot be looked up is an error */
+	/* here and not for each conf, so that a group that cannot be looked up
+	 * is an error of this reading */
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
 			set_keyword(k, &config->defaults, k->def);

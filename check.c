@@ -21,8 +21,8 @@
  * reaches, paths of PARAMs in missing directories, lines of routes whose
  * address has no command, a host name that is not full.  Last, if root or the
  * owner of the post office runs the program, the owners and modes of the
- * directories there are checked; then the exit code may be another one with
- * which the scheduler would not start.
+ * directories there are checked; then the exit code may also be that of a
+ * scheduler that does not start there.
  */
 #include "scheduler.h"
 #include "lib/post.h"
@@ -430,8 +430,8 @@ print_settings(struct config *config, const char *channel, const char *host,
 	fprintf(out, "# tried at arrival, and again after\n#");
 	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
 		if (i == f->v.retries.n)
-			fprintf(out, "\n# then from a random place in the list "
-			    "on, for example after\n#");
+			fprintf(out, "\n# then on from a random place in the "
+			    "list, for example after\n#");
 		/* retry_next_wait would set a random index */
 		retry_index = i % f->v.retries.n;
 		sum += retry_next_wait(&f->v, &retry_index, 0, 0);
@@ -440,7 +440,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 	fprintf(out, "\n");
 	if (retry_longest_wait(&f->v) > 1)	/* a factor is not 0 */
 		fprintf(out, "# (each time is moved towards a multiple of "
-		    "interval, and from retry %ld on to one)\n", f->v.skew);
+		    "interval; from retry %ld on, all the way)\n", f->v.skew);
 }
 
 /* ---- the name of this host ---------------------------------------------- */

@@ -392,8 +392,8 @@ emit_vertex(unsigned i)
 	emit(")\n");
 }
 
-/* Writes the title, and a line with the numbers of vertices for each word: each
- * channel, or each host. */
+/* Writes the title, and for each word, a channel or a host, a line that lists
+ * its vertices by their numbers. */
 static void
 emit_numbers_by(const char *title, const char *(*word)(const struct vertex *))
 {

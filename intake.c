@@ -18,8 +18,8 @@
  *	another one			the recipient joins new_vertex
  *	end of the file			new_vertex is NULL again
  *
- * So n recipients cost O(n), whatever the number of hosts.  Vertices start
- * their threads after the whole file was read.  If it is bad they are freed,
+ * So n recipients cost O(n), whatever the number of hosts.  Vertices are put
+ * on their threads after the whole file was read.  If it is bad they are freed,
  * and empty threads become unused.  The reading ends in one of four ways:
  *
  *	loaded		it has recipients to deliver to
@@ -40,15 +40,15 @@
  *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
  *	2. if no message waits, the new message is loaded all the same; then a
- *	   READY message of another channel leaves.  That channel has more
- *	   messages than its share, which is PARAMactive divided by the number
- *	   of channels with mail in core, and at least as many as the channel
- *	   of the new message.  If no channel does, the new message itself
+ *	   READY message of another channel leaves, one with more messages than
+ *	   its share and at least as many as the channel of the new message.
+ *	   The share is PARAMactive divided by the number of channels with mail
+ *	   in core.  If there is no such channel, the new message itself
  *	   leaves, as its turn would be the last.
  *
- * So a channel that hangs with all of core falls to its share as soon as there
- * is mail for another one.  A message with an agent, and one that is held by
- * its name, stay.
+ * So a channel that hangs while it has all of core falls to its share as soon
+ * as there is mail for another one.  A message with an agent, and one that is
+ * held by its name, stay.
  *
  * Stubs.  A stub is due when the first vertex of its message is due.  If other
  * vertices have a retryat in the hour after that, the stub is due at the latest
@@ -67,10 +67,10 @@
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
  *
- *	bounce smtp/a.test	request 5; each stub that has seen 4 is due
+ *	bounce smtp/a.test	request 5; each stub is due, as none has seen 5
  *	1001-1 is loaded	it is for a.test, and is bounced
  *	1000-1 is loaded	it is for b.test, and waits for its time
- *	no stub has seen 4	the lap is over, and request 5 is freed
+ *	each stub has seen 5	the lap is over, and request 5 is freed
  *
  * Requests that come during a lap join it.  The files are read in turn with new
  * mail, as room allows.
@@ -355,8 +355,8 @@ is_for_thread(const struct request *r, const struct thread *t)
 }
 
 /* Ends the vertex in a later pass.  If the command cannot be written to the
- * file, core alone keeps the command: q_cancel_vertex writes no command that is
- * in v->cancel. */
+ * file, core alone keeps the command: q_cancel_vertex does not write a command
+ * that is in v->cancel already. */
 static void
 cancel_later(struct vertex *v, enum cancel how)
 {
@@ -951,8 +951,8 @@ in_load_named(const char *base)
  * that neither a flood of new mail nor a large queue of forgotten mail keeps
  * the other out.  If one has no file that can be used, the other has its turn.
  * When there is no room the next turn is new mail's.  So while core stays full,
- * each place that becomes free goes to new mail until there is none: new mail
- * gains most by a place, and forgotten mail has waited already.
+ * each place that becomes free goes to new mail as long as there is some: new
+ * mail gains most by a place, and forgotten mail has waited already.
  */
 enum loaded { LOADED_NONE,	/* there is no file */
 	      LOADED_FILE,	/* a file that could not be used */

@@ -228,7 +228,7 @@ void	order_free_ring(struct ring *);
 /* Sorts the READY vertices of a thread by the order of its clause, if enough of
  * them are new. */
 void	order_sort_thread(struct thread *);
-/* Puts a vertex of the thread that has become READY on its list. */
+/* Puts a vertex that has become READY on the list of this thread. */
 void	order_enqueue(struct thread *, struct vertex *);
 /* Takes a READY vertex off its list; is_fed is 1 if an agent gets the
  * vertex. */
@@ -318,7 +318,7 @@ void	th_trigger_host(const char *host);
  * destination and the pause of its ring after failed starts; limits and holds
  * stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list.  The caller calls
+/* Removes a vertex, which no agent has, from its list.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);
 /* Puts a vertex that no agent has into another state: PINNED, with is_pinned
@@ -327,8 +327,8 @@ void	th_requeue(struct vertex *, int is_pinned, double wakeup);
 /* Looks up the hold on the address of the thread again.  If a hold has ended,
  * makes the vertices of the thread due and returns 1. */
 int	th_update_hold(struct thread *);
-/* Takes the agent off the thread if it works for it.  The caller calls
- * th_update. */
+/* Takes a working agent off its thread; an idle one stays as it is.  The caller
+ * calls th_update. */
 void	th_detach_agent(struct ta *);
 /* Notes the first #hungry of the agent, whose first job is split now if its job
  * lines may name recipients. */

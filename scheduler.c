@@ -140,8 +140,8 @@ static void
 print_help(void)
 {
 	puts(synopsis);
-	puts("  -d              become a daemon, with -i and -v too\n"
-	    "  -E n[,seconds]  at most n new messages, and seconds, in a scan\n"
+	puts("  -d              become a daemon, in spite of -i and -v\n"
+	    "  -E n[,seconds]  end a scan after n new messages, or seconds\n"
 	    "  -f file         the configuration (MAILSHARE/scheduler.cf)\n"
 	    "  -F              freeze: start no agent\n"
 	    "  -H, -HH         sort files into hash directories\n"
@@ -525,8 +525,9 @@ log_new_error(int rc, int *last, const char *file)
 	*last = err;
 }
 
-/* Opens a new log where the old log was renamed.  If that fails, as the
- * directory is missing, the old log stays in use; the error is logged once. */
+/* Opens a new log where the old log was renamed.  If that fails, for
+ * example without the directory, the old log stays in use; the error is logged
+ * once. */
 static void
 reopen_logs(void)
 {
@@ -965,8 +966,9 @@ raise_descriptors(void)
 static void
 log_limits(long descriptors)
 {
-	log_info("limits maxta=%ld descriptors=%ld agent=%d is what one "
-	    "agent needs of them", opt.agents, descriptors, CMD_FDS);
+	log_info("limits maxta=%ld descriptors=%ld agent=%d is the "
+	    "number of descriptors that one agent needs", opt.agents,
+	    descriptors, CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "

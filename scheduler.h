@@ -80,7 +80,8 @@ struct setting {
 	long	slotloan;	/* missing slots that a preemption tolerates */
 	long	slotdiscount;	/* percent of the slots for a preemption that
 				 * may be missing */
-	long	minslots;	/* slots that a message must be able to earn */
+	long	minslots;	/* slots that a message must be able to earn,
+				 * or it is never preempted */
 	long	skew;		/* number of the first retry that is moved to a
 				 * multiple of interval, from 1 */
 	long	nice;		/* relative priority of the agent */

@@ -38,9 +38,9 @@
  * known: whoever may write to the pipe for commands may name any answer pipe.
  *
  * Requests are not trusted.  A request is one short line of known words, and a
- * suffix consists of letters and digits.  mailq writes it at once, with an end
- * of line in front, so a line that another process has begun to write does not
- * join the request.  Only a named pipe is opened for an answer: the file is
+ * suffix consists of letters and digits.  mailq writes it in one piece, with an
+ * end of line in front, so a line that another process has begun to write does
+ * not join the request.  Only a named pipe is opened for an answer: the file is
  * checked before and after the open, links are not followed, and the scheduler
  * does not wait for a reader of the pipe.
  */
@@ -821,7 +821,7 @@ is_clean(const char *s, const char *end)
 /* Reads at most READ_SIZE bytes, so that a client that writes without end does
  * not delay mail, and carries out the requests that are complete.  A line that
  * is longer than a request is dropped.  When the pipe is empty, a line without
- * its end is dropped, too, as clients write a request at once. */
+ * its end is dropped, too, as clients write a request in one piece. */
 static void
 read_inlet(struct inlet *d)
 {

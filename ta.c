@@ -22,7 +22,7 @@
  * the protocol, on standard error too, is logged and changes nothing.
  *
  * order.c and thread.c choose the vertex of a ring that is next.  The vertex
- * gets the first of these agents that exists (seed: Finch):
+ * gets the first of these agents that exists (an idea of Tony Finch):
  *
  *	1  a busy one of its host with fewer jobs than the clause's backlog
  *	2  the idle one that last worked for the host
@@ -50,10 +50,11 @@
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
  * and -R starts in a second.  An agent that is ending counts until it is gone.
  * maxta and -R do not count the agent of the channel dsn.  Rings that wait for
- * a slot get new agents in turns: the agent of another ring that was idle
- * longest is ended.  In a ring with more than an equal part of the slots each
- * agent ends when it leaves a thread; but not in its first 100 jobs and 5
- * seconds while its ring has mail, so that not every job costs a start.
+ * a slot get new agents in turns: of the agents of other rings, the one that
+ * has been idle longest is ended.  In a ring with more than an equal part of
+ * the slots each agent ends when it leaves a thread; but not while it has had
+ * fewer than 100 jobs, is younger than 5 seconds and its ring has mail, so that
+ * not every job costs a start.
  *
  * An agent stays on its thread while that has READY vertices.  If other
  * threads wait it leaves after 100 jobs, or after one for local mailboxes; in
@@ -569,8 +570,8 @@ is_fed_singly(const struct thread *t)
 
 /* Returns the number of jobs that the agent may have at once: 1 if jobs are fed
  * one by one; else overfeed + 1, or backlog if that is more.  If the window has
- * room for more agents, the agent gets no more than its share of the READY
- * vertices beyond backlog. */
+ * room for more agents, the agent gets jobs beyond backlog only up to its share
+ * of the READY vertices. */
 static unsigned
 jobs_allowed(const struct agent *a)
 {
@@ -687,9 +688,9 @@ feed_idle(struct agent *a, struct vertex *v)
 }
 
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
- * maxjobs or for another ring.  While its own ring has mail it is not ended for
- * another ring in its first STRETCH jobs and SLOT_LEAST seconds, or each job
- * would cost a start. */
+ * maxjobs or for another ring.  For another ring it is not ended while it has
+ * had fewer than STRETCH jobs, is younger than SLOT_LEAST seconds and its own
+ * ring has mail, or each job would cost a start. */
 static void
 feed_or_release(struct agent *a)
 {
@@ -844,9 +845,9 @@ handle_line(struct agent *a, char *line)
 		handle_report(a, line);
 }
 
-/* Acts on the lines that are whole after n new bytes in inbuf, which stand
- * behind room for the npart bytes that were kept of the same line.  Keeps the
- * beginning of the next line; drops a line that is too long. */
+/* Acts on the whole lines among the npart bytes that were kept and n new ones,
+ * which are in inbuf from the index npart on.  Keeps the beginning of the next
+ * line; drops a line that is too long. */
 static void
 handle_lines(struct agent *a, size_t n)
 {
@@ -1068,7 +1069,8 @@ feed_least_busy(struct vertex *v, long jobs)
 }
 
 /* Gives the next vertex of the ring to an agent, or blocks it if its message is
- * at its share: 0, or -1 if there is no vertex or no agent.  When agents are
+ * at its share.  Returns 0 if the ring may have another vertex to feed, also
+ * after a failed start; -1 if there is no vertex or no agent.  When agents are
  * free, a blocked vertex may be the next. */
 static int
 feed_next(struct ring *r)
