@@ -117,7 +117,8 @@ read_name(const struct answer *a, const unsigned char *p, char *name)
 	return name[0] == '\0' || mailname_is_valid(name) ? 0 : -1;
 }
 
-/* Reads the next record: 1, or 0 at the end of the answer. */
+/* Reads the next record: 1; or 0 at the end of the answer, or if the record is
+ * cut or not valid. */
 static int
 next_record(struct answer *a, struct record *r)
 {

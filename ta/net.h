@@ -60,7 +60,7 @@ struct net_addrs {
 int	net_find_addresses(struct net_addrs *, const struct net_opt *,
 	    const char *host, int given);
 
-/* Reads an address: 0, or -1 if the text is no address. */
+/* Reads an address, without brackets: 0, or -1 if the text is no address. */
 int	net_read_address(struct net_addr *, const char *);
 
 /* Returns a connected socket that does not block, or -1 with errno.  Connecting

@@ -85,12 +85,12 @@ static struct auth login[MAX_HOSTS];	/* with -A, the passwords for the hosts
 					 * of -R */
 
 static struct esmtp conn;		/* kept from job to job */
-static const struct auth *conn_sender;	/* the password of a sender that conn
-					 * was made with, or NULL */
+static const struct auth *conn_sender;	/* line of the sender by which conn
+					 * has logged in, or NULL */
 
 /* attempt: the attempt to deliver a job to a host. */
 static struct {
-	char	host[WORD_MAX_];	/* conn is for this host, too */
+	char	host[WORD_MAX_];	/* the host of attempt and conn */
 	struct tries {
 		int	addrs, sessions;	/* tries that are left */
 	} tries[MAX_HOSTS];	/* one for each smart host; without -R, the
@@ -639,7 +639,7 @@ set_relays(char *list)
 }
 
 /* Sets a limit of -T, whose name is ours or ZMailer's.  The names "" and cmd
- * mean all commands. */
+ * set the limits of greeting, commands, message and dot. */
 static void
 set_limit(const char *name, const char *value)
 {

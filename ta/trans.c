@@ -355,7 +355,7 @@ send_envelope(struct trans *t, int *answered)
 /* ---- the message ----------------------------------------------------- */
 
 /* Sends the message and the dot: 0; or -1 if the connection is over (fd is -1),
- * or the message cannot be read. */
+ * or the message cannot be read or has changed its size. */
 static int
 send_message(struct trans *t)
 {

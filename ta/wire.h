@@ -20,8 +20,10 @@ struct wire {
 	char	buf[4096];
 };
 
+/* Begins a message whose changed bytes go to put, with arg; with put NULL they
+ * are counted only. */
 void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
-	    void *);
+	    void *arg);
 /* Changes a piece of the message: 0, or -1 if put has returned -1.  The first
  * argument is a struct wire, so that lib_message can call wire_put. */
 int	wire_put(void *, const char *, size_t);
