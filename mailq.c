@@ -10,12 +10,12 @@
  *	mq/model.c	holds the queue; mq/pick.c applies filters
  *	mq/show.c	prints it; or shape.c, dests.c, json.c, watch.c, story.c
  *
- * If no scheduler answers, the spool is read, and the output says so first; but
- * not if a host, -q or -p is given, or if only a scheduler knows the answer.  A
- * listing shows all messages in memory, and counts those that are forgotten; if
- * the dump or the spool cannot be read to its end, mailq prints an error
- * instead, with an exit status other than 0.  The report of -Q is the
- * exception: it is printed as it comes, and an error may follow.
+ * If no scheduler answers, the spool is read, and the output says so first.
+ * The spool is not read if a host, -q or -p is given, or if only a scheduler
+ * knows the answer.  A listing shows all messages in memory, and counts those
+ * that are forgotten; if the dump or the spool cannot be read to its end, mailq
+ * prints an error instead, with an exit status other than 0.  The report of -Q
+ * is the exception: it is printed as it comes, and an error may follow.
  *
  * A command goes to the scheduler's command pipe, and its answer is printed
  * (mq/verbs.c).  mailq itself changes only two things in the post office, both
@@ -41,8 +41,9 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	own_only;	/* only a scheduler of postoffice counts: the
-				 * environment names it, or this is a command */
+	int	own_only;	/* only a scheduler of postoffice counts, as the
+				 * environment names postoffice, or for a
+				 * command */
 	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* for show, or NULL */
 	long	every;		/* WATCH: seconds between two screens */
@@ -323,7 +324,8 @@ show_spool(struct mq_ask *a)
 }
 
 /* Returns 1 if the answer may be about another post office than
- * want.postoffice: the user named a place to ask, or no post office. */
+ * want.postoffice: the user named a place to ask, or did not name a post
+ * office. */
 static int
 may_be_other_office(const struct mq_ask *a)
 {
@@ -695,7 +697,7 @@ main(int argc, char **argv)
 	if (want.every == 0)
 		want.every = WATCH_EVERY;
 	if (want.dests && want.listing != LIST && want.listing != JSON)
-		return usage("-D goes with -j, not with another listing");
+		return usage("-D can be combined with -j alone");
 	want.postoffice = env_get("POSTOFFICE", NULL);
 	want.own_only = want.postoffice != NULL;
 	if (!want.own_only)

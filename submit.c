@@ -386,7 +386,7 @@ remove_file(struct post *p)
 	rights_use_group(0);
 }
 
-/* Writes header and body, and without direct the envelope before them: 0, or an
+/* Writes header and body, and if direct is 0 the envelope before them: 0, or an
  * exit code after removing the file.  direct: the file goes into the queue, and
  * *body becomes the offset of the body. */
 static int
@@ -572,7 +572,7 @@ submit(char **rcpts)
 	    write_and_queue(&m, &in, is_direct(&m, can_queue), name);
 	if (code == 0 && m.nwrong > 0 && !m.quiet)
 		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
-		    "each other recipient" : "no recipient", m.sender[0] !=
+		    "every other recipient" : "no recipient", m.sender[0] !=
 		    '\0' ? "the sender gets" : "there is no sender for");
 	if (code == 0 && m.nrouted == 0 && opt.errors == 'm')
 		code = m.code;
@@ -643,7 +643,7 @@ show_route(const struct routes *routes, const char *list)
 	}
 	for (d = m.rcpts; d != NULL; d = d->next) {
 		if (d->line == 0)
-			continue;	/* why it is wrong was printed */
+			continue;	/* the reason was printed */
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host, d->user);
 		printf("\troute line %lu\n", d->line);
 		clause_show(d->channel, d->host);
@@ -707,15 +707,15 @@ reset_signals(void)
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
-	signal(SIGXFSZ, SIG_IGN);	/* a limit is met as an error */
+	signal(SIGXFSZ, SIG_IGN);	/* a write beyond a limit fails */
 #endif
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets post office and table.  Keeps the group of a set-group-id bit, and then
- * empties the environment, only if both are the places that are compiled in;
- * otherwise gives the group up: 0, or -1 after saying why. */
+/* Sets post office and table.  If both are the places that are compiled in,
+ * keeps the group of a set-group-id bit and empties the environment; otherwise
+ * gives the group up: 0, or -1 after saying why. */
 static int
 set_locations(void)
 {

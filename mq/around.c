@@ -11,10 +11,10 @@
  *
  * The directories of a post office of this machine are read, as far as the user
  * may.  A message of postman/ and its control file count as one.  Holds come
- * from the scheduler, or without one from its list.  Message files without a
- * control file are looked for here, but only if a scheduler of this machine
- * answered: without one they are not reported, as nobody would take the message
- * in.
+ * from the scheduler, or from the file of holds if none answers.  Message files
+ * without a control file are looked for here, but only if a scheduler of this
+ * machine answered: without one they are not reported, as nobody would take the
+ * message in.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
  * only the sender would know of that mail.
@@ -59,8 +59,8 @@ read_holds(struct mq_queue *q, const char *po)
 	return bad;
 }
 
-/* Returns 1 for the control file of a message that is in postman/, too, as the
- * pair counts once. */
+/* Returns 1 for a control file in postman/ whose message file is there, too:
+ * the pair counts once. */
 static int
 is_pair_control(const char *po, const char *entry)
 {

@@ -5,8 +5,8 @@
  * pipe.  Otherwise the post office's own pipe, the pipe at the rendezvous, and
  * port 174 of this machine are tried in turn, until one sends a byte.
  *
- * TCP: the scheduler sends its dump after the connection without a request.  We
- * shut down our side at once, which asks our scheduler for facts.  If the
+ * TCP: once we are connected, the scheduler sends its dump without a request.
+ * We shut down our side at once, which asks our scheduler for facts.  If the
  * scheduler has protocol 2, we connect once more and leave our side open, for
  * commands.
  *
@@ -43,7 +43,7 @@
 #define LEFT_AGE	60	/* seconds; a younger pipe may be in use */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
-#define TCP		2	/* number of the place behind both pipes */
+#define TCP		2	/* number of the place after both pipes */
 
 /* ---- waiting --------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ fill_buffer(struct mq_in *in)
 		sleep_for(-1, us);		/* our pipe has no writer yet */
 		us = us < NAP / 2 ? us * 2 : NAP;
 	}
-	/* the scheduler has opened our pipe and needs no name */
+	/* the scheduler has opened our pipe and no longer needs its path */
 	if (!in->begun && in->fifo)
 		end_own_pipe();
 	in->begun = 1;
@@ -426,7 +426,7 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits until the connection is made or refused, which the first read tells: 0,
+/* Waits until the connection is made or refused; the first read tells which: 0,
  * or -1 with errno. */
 static int
 wait_connected(int fd)
@@ -492,7 +492,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 	for (;;) {
 		h = gethostbyname(host);
 		if (h == NULL || h->h_addrtype != AF_INET) {
-			/* such a number is probably the name of a message */
+			/* five digits: probably the name of a message */
 			if (strspn(host, "0123456789") > 4)
 				hint = "; to see a message: mailq show NAME";
 			else if (strchr(host, '.') == NULL)

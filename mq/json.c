@@ -7,8 +7,8 @@
  * change.  Destinations, and what stands beside the queue, are objects of other
  * kinds.
  *
- * The output is ASCII.  UTF-8 characters become \uXXXX, two of these beyond the
- * first 65536 characters; each byte that is not UTF-8 becomes \ufffd.
+ * The output is ASCII.  A UTF-8 character becomes \uXXXX, or two of these from
+ * U+10000 on; each byte that is not UTF-8 becomes \ufffd.
  */
 #include "mq.h"
 #include "../lib/origin.h"

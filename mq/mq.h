@@ -24,7 +24,7 @@
 
 /*
  * The state of a job.  MQ_OTHER: the dump has no words for the state, or words
- * that mailq does not know and keeps in the member what; by protocol 2, the job
+ * that mailq does not know and keeps in mq_job.what; by protocol 2, the job
  * waits or runs.  MQ_SPOOL: no scheduler answered.  MQ_SKIPPED is the state of
  * a skipped message, which has no jobs.
  */
@@ -38,8 +38,8 @@ extern const char *const mq_state_name[];	/* as on the wire */
 /* Returns the state with this name of n bytes, or -1. */
 int	mq_find_state(const char *, size_t n);
 
-#define MQ_UNKNOWN	(-1)	/* in place of a number: it is not known, or as
-				 * the comment of the member says */
+#define MQ_UNKNOWN	(-1)	/* in place of a number: not known, unless the
+				 * comment of the member says otherwise */
 #define MQ_NEVER	INT_MIN	/* expires: never, or not known */
 
 /* mq_word: a text that is stored once for all its users. */
@@ -399,8 +399,8 @@ int	mq_release_words(struct mq_order *, const char *po);
 int	mq_is_id(const char *);
 /* Returns NAME of freezer/NAME; NULL: the text is no such name. */
 const char *mq_frozen_name(const char *);
-/* Returns N of N, deferred/N or DIR/N, DIR one of office_read_routers(); NULL:
- * the text is no such name. */
+/* Returns N for the text N, deferred/N or DIR/N, where DIR is one of
+ * office_read_routers(); NULL: the text is no such name. */
 const char *mq_router_num(const char *);
 /* Returns the directory that has the file num, valid until the next call: one
  * of office_read_routers(), "deferred" or "freezer"; NULL: none has it. */
@@ -411,7 +411,7 @@ int	mq_make_id(const char *name, const char *po, char *id, size_t size);
 enum mq_same { MQ_DIFFERS, MQ_BEGINS, MQ_SAME };
 enum mq_same mq_compare_id(const char *id, const char *wanted);
 /* Counts the messages of the queue whose name or id begins with the word, and
- * copies the last name; a message whose whole name is the word is the only one.
+ * copies the last name; a message whose whole name is the word counts alone.
  * If q is NULL, counts those of the spool; errno is not 0 if a directory of the
  * spool cannot be read. */
 unsigned mq_find_names(const struct mq_queue *q, const char *po,

@@ -216,7 +216,7 @@ is_same_msgid(const char *a, const char *b)
 	return n == strcspn(b, ">") && strncmp(a, b, n) == 0;
 }
 
-/* Returns the number of recipients that pass, of jobs that pass.  With the
+/* Returns the number of recipients that pass, in jobs that pass.  With the
  * filter to=, hides jobs without such a recipient.  O(jobs *
  * log(recipients)). */
 static unsigned

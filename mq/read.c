@@ -399,7 +399,7 @@ read_vertex_numbers(struct reader *r, const char *channel, const char *host)
 			return fail_memory(r);
 		j->dest->njobs += host != NULL;
 		if (strcmp(j->dest->channel, "dsn") == 0)
-			j->nrcpt = 0;	/* it has no recipient, but a sender */
+			j->nrcpt = 0;	/* a DSN goes to the sender */
 	} while (end == '>');
 	return 0;
 }
@@ -674,7 +674,7 @@ keep_dest_facts(struct reader *r, char **f, const struct mq_facts *facts)
 	return k->rate == NULL || k->reason == NULL ? fail_memory(r) : 0;
 }
 
-/* Keeps a destination, or makes a line of the report of it. */
+/* Keeps a destination, or makes it a line of the report. */
 static int
 keep_dest(struct reader *r, char **f)
 {

@@ -3,7 +3,7 @@
  *
  * If no scheduler answers, there are still the files.  transport/ has a control
  * file for each message, at its top or in directories A to Z of one or two
- * levels; queue/ has the message under the same name.  These files tell the
+ * levels; queue/ has the message under the same name.  These files have the
  * sender, the pending recipients (a blank tag, or the lock of an agent), and
  * the size and age of the message.  Only a scheduler knows why a message waits.
  *
@@ -88,7 +88,8 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
 		/* The sender stands before the first recipient.  Commands stand
-		 * behind it; they are read for a skipped message only. */
+		 * behind that recipient; they are read for a skipped message
+		 * only. */
 		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
 		    m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)

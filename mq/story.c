@@ -106,7 +106,7 @@ put_header(struct ctl *c)
 {
 	puts("header");
 	while (line_next(&c->l) && c->l.len > 0)
-		/* a TAB that folds a field is shown as one */
+		/* a TAB that folds a field stays a TAB */
 		if (*c->l.line == '\t')
 			mq_print("\t\t%s\n", c->l.line + 1);
 		else

@@ -202,8 +202,8 @@ log_in(struct talk *t, const char *login)
 
 /* ---- the queue -------------------------------------------------------- */
 
-/* Returns the seconds from now until the time in the text then; or the value
- * unset, if the text has no time. */
+/* Returns the seconds from now until the time in a text, or the argument unset
+ * if the text has no time. */
 static int
 seconds_until(const struct talk *t, const char *then, int unset)
 {

@@ -299,7 +299,8 @@ send_command(struct mq_ask *a, enum mq_verb verb, const char *what,
 	a->denied = a->silent = 0;
 	if (mq_ask_command(a, verb_name[verb], what) < 0) {
 		mq_complain("%s: %s: %s", verb_name[verb], a->silent ?
-		    "no answer, it may still be done" : "not done", a->why);
+		    "no answer, the command may still be done" : "not done",
+		    a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = read_answer(&a->in, with_name ? what : NULL, gone);

@@ -24,10 +24,10 @@
  *
  * A crash leaves the original in router/ or private/.  The next run removes an
  * original in private/ if queue/NAME has its size and time and a control file,
- * as step 3 was done then.  Otherwise it takes the original as if it lay in
- * router/.  Another message is mistaken for the copy only if it has the same
- * inode, process number, size and second.  A copy that is not recognized is
- * delivered, and the original as well.  So the sender of a file that is too
+ * which shows that step 3 was done.  Otherwise it takes the original as if it
+ * lay in router/.  Another message is mistaken for the copy only if it has the
+ * same inode, process number, size and second.  A copy that is not recognized
+ * is delivered, and the original as well.  So the sender of a file that is too
  * large may get a second DSN.
  *
  * Runs exclude each other, but the workers of a run live on when its parent is

@@ -8,11 +8,12 @@
  *	deferred/1057616	the same file
  *	deferred/1057616.why	1 1795392000 cannot be read: Permission denied
  *
- * The file .why has the number of tries, a number of the table, and the reason.
- * See lib/deferred.c for the pauses between tries.  When the table changes, all
- * files are due, since the table may have been the reason.  The reason is
- * written before the file is moved: a crash leaves a reason without a file,
- * which a later run removes.  If a step fails, the file stays where it is.
+ * The file .why has the number of tries, a number that changes with the table,
+ * and the reason.  See lib/deferred.c for the pauses between tries.  When the
+ * table changes, all files are due, since the table may have been the reason.
+ * The reason is written before the file is moved: a crash leaves a reason
+ * without a file, which a later run removes.  If a step fails, the file stays
+ * where it is.
  */
 #include "submit.h"
 #include "../lib/deferred.h"

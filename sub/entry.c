@@ -281,7 +281,7 @@ put_fullname(const struct author *a, FILE *f)
 	const char *p;
 
 	fputs("fullname ", f);
-	p = a->full + strspn(a->full, " \t:");	/* a colon makes a header */
+	p = a->full + strspn(a->full, " \t:");	/* else like a field */
 	for (; *p != '\0'; p++)
 		putc(iscntrl((unsigned char)*p) ? ' ' : *p, f);
 	putc('\n', f);

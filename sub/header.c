@@ -1,9 +1,9 @@
 /*
  * header.c - reads a message and completes its header.
  *
- * A message is read byte by byte.  If the first line ends in CR LF, all lines
- * may.  A line with a single dot may be the end.  The header is kept in memory,
- * up to a limit; the body is only copied.
+ * A message is read byte by byte.  If the first line ends in CR LF, other lines
+ * may end so, too.  A line with a single dot may be the end.  The header is
+ * kept in memory, up to a limit; the body is only copied.
  *
  * The header ends at the first empty line, or before the first line that is no
  * field.  Such a line is the first of the body, and an empty line is put before
@@ -190,8 +190,8 @@ add_line(struct header *h, struct input *in)
 	return why;
 }
 
-/* Reads into rest the bytes that show whether a line is a field.  Returns 1 for
- * a field, 0 for another line. */
+/* Reads the bytes that show whether a line is a field, into h->rest.  Returns 1
+ * for a field, 0 for another line. */
 static int
 read_field_start(struct header *h, struct input *in)
 {

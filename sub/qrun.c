@@ -32,8 +32,8 @@
  *			has a mistake): it is moved to deferred/, see defer.c
  *	left		it changes meanwhile, it is in private/, or the disk is
  *			full: it stays for the next run
- *	ignored		it is no regular file, or has another kind of name; a
- *			race of its user can bring a link or a directory into
+ *	ignored		it is no regular file, or has another kind of name; by
+ *			a race its user can bring a link or a directory into
  *			private/ or deferred/, where it is removed
  *
  * If a queued message has a wrong address, or a refused address and no sender
@@ -377,7 +377,7 @@ queue_file(struct file *q, const char *path, int fd, const char *name)
 		say("there is no memory for the header");
 		return LATER;
 	}
-	/* an agent may remove the message at once: its id is made before */
+	/* an agent may remove the message at once: its id is made first */
 	spool_id(name, NULL, path, id, sizeof(id));
 	v = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
 	if (v != LATER && verbose_run) {
@@ -553,8 +553,8 @@ set_rights(struct file *q, long uid)
 }
 
 /* Queues the open file, or what a crash left of it in private/.  A file with a
- * second name is set aside, as it could be another user's, which root would
- * read for the owner of the directory, or give to him. */
+ * second name is set aside, as it could be a link to another user's file, which
+ * root would read for the owner of the directory, or give to him. */
 static enum verdict
 queue_open_file(struct file *q)
 {
@@ -737,7 +737,8 @@ is_hidden(const char *s)
 }
 
 /* Processes files of the list until none is left: 0, or an exit code.  Workers
- * have one offset: who moves it by one has that file. */
+ * share one offset, the index of the next file: a worker that moves the offset
+ * takes that file. */
 static int
 process_list(struct run *p)
 {
@@ -970,7 +971,7 @@ catch_term(void)
 	fd_nonblock(wake[1]);
 	signal_set(SIGTERM, on_term);
 	signal_set(SIGINT, on_term);
-	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
+	signal(SIGHUP, SIG_IGN);	/* runs go on without the terminal */
 	return 0;
 }
 
@@ -1183,8 +1184,9 @@ qrun(const char *po, const char *table, long every, int verbose)
 		    "there; remove it", (long)log.st_uid);
 		return X_NOPERM;
 	}
-	/* descriptors of the parent may be pipes whose end it waits for, or so
-	 * many that ours would be too large for select */
+	/* descriptors of the parent may be pipes on which somebody waits for
+	 * the end of file, or so many that ours would be too large for
+	 * select */
 	fd_close_from(3);
 	if (catch_term() < 0)
 		return X_OSERR;

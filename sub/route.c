@@ -18,9 +18,9 @@
  * The host "-" changes nothing of this, since an agent may choose its host
  * itself, as smtp -R does.  Only the channels local, hold and error are always
  * of this machine.  With "-" their user is the address as it is, or the part
- * before the '@' if the pattern has an '@': then the line says whose domain it
- * is.  The fourth word changes this: $u is the name alone, $u@$h the whole
- * address.
+ * before the '@' if the pattern has an '@': as the line itself then says which
+ * domain is meant.  The fourth word changes this: $u is the name alone, $u@$h
+ * the whole address.
  *
  * For a path of UUCP, $r is what is behind its first '!', and $h of the host is
  * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
@@ -40,9 +40,10 @@
  * An alias with an '@' is a line like any other.  An alias without one is for
  * names: if the first line that matches has "local -", the user is searched for
  * in all these aliases, wherever they stand, and the first that matches
- * decides.  In its own list a name means itself, so "anna = anna, bert" is a
- * copy.  The addresses of the list are routed like any others; envelope.c makes
- * sure that this ends.  The name postmaster without an alias is root.
+ * decides.  In its own list a name means itself, so "anna = anna, bert" gives
+ * bert a copy.  The addresses of the list are routed like any others;
+ * envelope.c makes sure that this ends.  The name postmaster without an alias
+ * is root.
  *
  * An alias cannot contain programs, files and lists, since they would run with
  * the rights of the sender.
@@ -153,10 +154,10 @@ put_domain(struct routes *t, struct text *s)
 }
 
 /*
- * Expands a pattern.  The scheduler's patterns are for channel/host; they add
- * "/" and "*" to one without a '/'.  A '/' at the end of the pattern and of the
- * address avoids that and changes nothing else.  Returns NULL, or what is
- * wrong.
+ * Expands a pattern.  The scheduler's patterns are for channel/host: pat_expand
+ * adds "/" and "*" to a pattern without a '/'.  A '/' at the end of the pattern
+ * and of the address avoids that and changes nothing else.  Returns NULL, or
+ * what is wrong.
  */
 static const char *
 expand(struct routes *t, const char *pattern, char ***to)
@@ -370,7 +371,7 @@ set_param(struct routes *t, const char *name, const char *value)
 	if (strcmp(name, "uucpname") == 0)
 		return text_fmt(t->uucp, sizeof(t->uucp), ",%s,", value) == 0 &&
 		    strchr(value, '!') == NULL ? NULL :
-		    "a name has no !, and all have at most 297 bytes";
+		    "a name has no !, and the whole list at most 297 bytes";
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -451,7 +452,7 @@ parse_line(struct routes *t, struct lines *l)
 		if (strcmp(host, "=") == 0)
 			return add_sender(t, channel, cut_word(&p));
 		/* a fourth word with $ is the user of a route for the name
-		 * "sender"; another one, the channel for these senders */
+		 * "sender"; without a $, it is the channel for these senders */
 		if (p[strspn(p, " \t")] != '$' && (s = cut_word(&p)) != NULL) {
 			t->sender = channel;
 			pattern = host;

@@ -14,8 +14,9 @@
  * and files.
  *
  * A line ends in CR LF.  A bare CR or LF is an error in a command; a message
- * with one is read up to its end, CR LF . CR LF, and refused.  So nothing in a
- * message can be taken for a command that another server sees elsewhere.
+ * with one is read up to its end, CR LF . CR LF, and refused.  So we and
+ * another server cannot see the end of a message in different places, and take
+ * a part of it for commands.
  *
  * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies.
  * A wrong recipient is printed, and the sender gets a DSN; what is wrong
@@ -412,7 +413,7 @@ do_data(char *arg)
 	int code;
 
 	(void)arg;
-	/* in a batch, the message follows without recipients, too */
+	/* in a batch, the message follows even if there is no recipient */
 	if (!s.how->batch && (!s.begun || s.m.nrcpt == 0)) {
 		reply("503 5.5.1 there is no recipient");
 		return;

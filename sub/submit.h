@@ -57,8 +57,8 @@ int	rights_drop(void);
 /* Returns 1 if public/ and router/ are open to this group, and to nobody else.
  * If so, no user can reach a file of that group there. */
 int	rights_is_way_in(const char *po, gid_t);
-/* Returns 1 if public/ and router/ are so open to the group of our set-group-id
- * bit. */
+/* Returns 1 if public/ and router/ are open in this way to the group of our
+ * set-group-id bit. */
 int	rights_has_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
@@ -71,7 +71,7 @@ int	rights_become_owner(const char *po);
  * ends the process if that fails.  Keeps errno. */
 void	rights_use_root(int on);
 /* After rights_become_owner, returns 1 for root, the post office's owner and
- * who runs this. */
+ * the user who runs this. */
 int	rights_is_ours(long uid);
 /* Makes the directory if it is missing, and checks that it is the owner's and
  * that its mode has none of these bits: 0, or -1 after saying why. */
@@ -113,7 +113,7 @@ void	addr_fold_domain(char *);	/* makes its domain lower case */
  * peer.c - decides whom submit -bs serves
  * ====================================================================== */
 
-int	peer_is_list(const char *list);	/* 1: PARAMnetworks may be list */
+int	peer_is_list(const char *list);	/* 1: valid for PARAMnetworks */
 /* Returns 1 if the peer of the standard input is in these networks or on this
  * machine.  Copies its name, "" for no socket. */
 int	peer_is_served(const char *list, char *name, size_t size);
@@ -162,8 +162,8 @@ struct target {
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
 /* Routes the bare address for a sender, by lines with any channel except this
- * one (NULL: any): 0, or -1 with why and code.  within: the alias whose list
- * has the address, or NULL. */
+ * one (NULL: no exception): 0, or -1 with why and code.  within: the alias
+ * whose list has the address, or NULL. */
 int	route_find(const struct routes *, const char *sender, const char *addr,
 	    const char *except, const struct route *within, struct target *);
 /* Returns the address without our own names at the beginning of a UUCP path. */
@@ -281,8 +281,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* the alias addr has a recipient before this
-				 * one */
+	int	is_further;	/* an earlier recipient comes from addr, too,
+				 * which is an alias */
 };
 
 struct mail {
@@ -301,7 +301,7 @@ struct mail {
 	int	past_hold;	/* routes to the channel hold are skipped */
 	int	toobig;		/* no delivery; the sender gets a DSN */
 	struct recipient *rcpts, **rcpts_end;
-	int	has_rcpt;	/* the address that is added has a recipient */
+	int	has_rcpt;	/* the present address has added a recipient */
 	unsigned long turn;	/* an alias is followed once in a turn */
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
@@ -377,9 +377,9 @@ int	entry_is_at(int fd, const char *path);	/* 1: path names fd's file */
  * recover.c - completes queue entries that a crash interrupted
  * ====================================================================== */
 
-/* Completes all such entries: 0; or -1 if an entry stays as it is, mostly as
- * another process may be at work on it, or if transport/ cannot be read.  Then
- * the caller tries again. */
+/* Completes all such entries: 0; or -1 if an entry stays as it is, mostly
+ * because another process may be at work on it, or if transport/ cannot be
+ * read.  Then the caller tries again. */
 int	entry_recover(const char *po);
 /* Returns 1 if no process is at work on the control file.  dead: kill() did not
  * find its process. */

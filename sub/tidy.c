@@ -13,14 +13,15 @@
  *				its message, unless it is locked
  *	router/			mail that nobody takes is counted for a warning
  *
- * Rounds.  Two rounds are at least 20 minutes apart, by the clock that nobody
- * sets.  A round may be the only one of its process, so the file .tidy in the
- * post office has what the next one needs:
+ * Rounds.  Two rounds are at least 20 minutes apart, by now.up, which does not
+ * change when the clock is set.  A round may be the only one of its process, so
+ * the file .tidy in the post office has what the next one needs:
  *
  *	90061 86500		tidy time and now.up at the last round
- *	5 1934512 87655		a file of the area 5, met since that tidy time
+ *	5 1934512 87655		area and hash of a file, and the tidy time since
+ *				which the file is met
  *
- * Tidy time is an hour, and the seconds known to have passed since the first
+ * Tidy time is one hour plus the seconds known to have passed since the first
  * round.
  *
  * now.up counts from the boot.  If it is less than at the last round, the

@@ -1229,7 +1229,7 @@ says() {	# text: of mailq
 ok 'a command without an answer ends' wait_for 30 says 'nothing came'
 is 'a command without an answer may still be done' \
     "$rc $(sed "s,$po,PO," "$tmp/err")" \
-    '69 mailq: flush: no answer, it may still be done: PO/.mailq.command: nothing came for 1 seconds'
+    '69 mailq: flush: no answer, the command may still be done: PO/.mailq.command: nothing came for 1 seconds'
 bg sh -c 'exec cat /dev/zero >"$1"' sh "$po/.mailq.command"
 ok 'a command for a full pipe ends' wait_for 60 says 'full of requests'
 is 'a command for a full pipe is not done' \

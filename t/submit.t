@@ -317,7 +317,7 @@ is '-t with wrong addresses: all are named, the exit code is 0' \
     "$? $(cat "$tmp/out")" '0 submit: anna@@x: it has more than one @
 submit: Joe User: it contains a blank
 submit: "open, x@y: a quote is not closed
-submit: each other recipient gets the message; the sender gets a DSN'
+submit: every other recipient gets the message; the sender gets a DSN'
 is '-t with wrong addresses: the others get the message' "$(rcpts)" \
     'error syntax anna@@x;local - good;error syntax Joe_User;error syntax _open,_x@y;'
 

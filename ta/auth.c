@@ -79,7 +79,7 @@ cut_permission(char *s)
 }
 
 /* Sets user and password from a line, whose first word has n bytes; or trouble
- * if it has none, or if the password must not be sent. */
+ * if the line lacks one of them, or if the password must not be sent. */
 static void
 parse_line(struct auth *a, char *s, size_t n, int by_program)
 {

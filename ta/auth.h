@@ -25,7 +25,8 @@ void	auth_read(struct auth *, const char *file, const char *host,
 void	auth_read_senders(const char *file, int by_program);
 /* Returns the line for this sender, or for any sender if address is NULL; NULL
  * if there is none.  A line for the sender goes before that for the host.  If
- * not all lines could be read, a sender without one gets one with trouble. */
+ * not all lines could be read, the result for a sender without a line is one
+ * that has trouble. */
 const struct auth *auth_sender(const char *address);
 /* Logs in with user and password: 0, or -1 and the connection is over. */
 int	auth_login(struct esmtp *, const struct auth *);

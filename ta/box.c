@@ -245,9 +245,9 @@ box_unlock(struct mail *m)
 	m->locked = 0;
 }
 
-/* Reports BEGUN, before the first byte is written; or THERE, while we still
- * have the locks, as another program may append mail after that.  0, or -1 if
- * the agent is gone, which alone can tag the recipient. */
+/* Reports BEGUN, before the first byte is written; or THERE, before the
+ * locks are removed, as other programs may append mail once they are.  0, or -1
+ * if the agent is gone, which alone can tag the recipient. */
 static int
 send_outcome(struct mail *m, enum outcome_state state, const char *tmp_name)
 {
@@ -351,8 +351,8 @@ box_head(const struct mail *m, int with_from, struct text *t)
 	    with_from ? "\n" : "", sender, m->rcpt->user);
 }
 
-/* Reports that the message begins, with the name of a file in tmp, if the box
- * has room for it: 0 or -1. */
+/* If the box has room for the message, reports BEGUN with the name of its file
+ * in tmp: 0 or -1. */
 static int
 begin_message(struct mail *m, const char *tmp_name)
 {

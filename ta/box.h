@@ -80,8 +80,8 @@ int	box_lock_and_make(struct mail *);
 /* Writes the message into the box: 0, or -1 and no part of it remains. */
 int	box_deliver(struct mail *);
 /* Removes the part of a message that a killed process left.  m->end is the
- * outcome BEGUN that it reported.  Returns 0; or -1, which may leave the code
- * of m->end as the caller has set it. */
+ * outcome BEGUN that it reported.  Returns 0; or -1, in some cases with the
+ * code of m->end unchanged. */
 int	box_undo(struct mail *);
 void	box_unlock(struct mail *);	/* removes our box.lock */
 

@@ -36,11 +36,11 @@
  *
  * A DSN goes to one sender and covers recipients of a message that share its
  * header.  If the sender is a program, a file or the like, it goes to the
- * postmaster.  A message without a sender is mostly a DSN itself: then only the
- * addresses of the form get a DSN.  That DSN has a field that says what it is,
- * and if it fails no other follows.  The answer is "error" if -x exempts a
- * failure or the address of its sender is too long, and "error2" if a failure
- * has no sender; the scheduler then keeps the message.
+ * postmaster.  A message without a sender is usually a DSN itself: then only
+ * the addresses of the form get a DSN.  That DSN is marked by DOUBLE_FIELD, and
+ * if it cannot be delivered no other DSN follows.  The answer is "error" if -x
+ * exempts a failure or the address of its sender is too long, and "error2" if a
+ * failure has no sender; the scheduler then keeps the message.
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
  * one when the pause is over, on up to 100 messages.  Until then each job is

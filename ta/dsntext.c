@@ -50,7 +50,7 @@
 #define TEXT_MOST	4000	/* bytes of the text of an agent */
 #define COLUMNS		76	/* bytes of a line of a field */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
-#define FIELD_WORD	900	/* bytes of a field without a blank */
+#define FIELD_WORD	900	/* bytes of a word; a longer one is split */
 #define BREAK_AT	900	/* bytes of a line of other text before it is
 				 * broken or folded */
 #define USER_MOST	1000	/* bytes of a recipient's address */
@@ -354,7 +354,7 @@ dsn_add_item(struct dsn *r)
 	return &r->items[r->n++];
 }
 
-/* Returns 1 if a later item is on the same recipient, and this one does not
+/* Returns 1 if a later item is on the same recipient, so that this one does not
  * count. */
 static int
 is_replaced_item(const struct dsn *r, unsigned i)

@@ -17,7 +17,7 @@
  * there is a form of that name.  The HDR, SUB and ADR lines of a form add
  * fields, the subject and more recipients.
  *
- * A message without a sender is mostly a DSN itself, and nobody can get a DSN
+ * A message without a sender is usually a DSN itself, and nobody can get a DSN
  * on it.  Its recipients fail, whereupon the scheduler keeps the message.  A
  * sender whose NOTIFY list lacks FAILURE gets no DSN.
  */

@@ -64,7 +64,8 @@ log_line(const char *mark, const char *s)
 
 /* ---- the end --------------------------------------------------------- */
 
-/* Closes the connection.  Sets why as via_close does if a program made it. */
+/* Closes the connection.  If a program made the connection, via_close sets
+ * why. */
 static void
 close_connection(struct esmtp *c, char *why, size_t size)
 {
@@ -307,8 +308,8 @@ scan_keyword(struct esmtp *c, const char *line)
 		scan_auth(c, s);
 }
 
-/* Reads a reply; sets extensions if it is a good one to EHLO.  Returns its
- * code, or 0. */
+/* Reads a reply.  If the reply accepts our EHLO, sets the extensions.  Returns
+ * the code of the reply, or 0. */
 static int
 read_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 {

@@ -21,8 +21,8 @@ enum esmtp_stage {
 };
 
 extern long esmtp_limit[ES_STAGES];	/* seconds */
-extern unsigned esmtp_disabled;	/* CAN_... that are not used; CAN_PLAIN and
-				 * CAN_LOGIN are used always */
+extern unsigned esmtp_disabled;	/* CAN_ bits of a server that are ignored;
+				 * no effect for CAN_PLAIN and CAN_LOGIN */
 extern const char *const esmtp_stage_name[ES_STAGES];	/* words of -T */
 
 /* Extensions that the server offers. */

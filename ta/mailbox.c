@@ -28,7 +28,7 @@
  *
  * A recipient that begins with '/' is a path of a mailbox, one that begins with
  * '|' a command for the shell.  The privilege that the router wrote behind the
- * address is the uid that does it; no other rule applies.
+ * address is the uid that writes or runs it; no other rule applies.
  *
  *	local pipe.x "|/usr/bin/prog" 1000	runs as the user 1000
  *	local pipe.x "|/usr/bin/prog" 65534	fails: a stranger wrote it
@@ -381,7 +381,7 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 	struct child c;
 
 	*m->end = *begun;
-	m->end->code = X_TEMPFAIL;	/* box_undo may set no code */
+	m->end->code = X_TEMPFAIL;	/* box_undo may leave it as it is */
 	m->left = UNDO_LIMIT / 2;
 	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.error != NULL ||
 	    c.end.code != 0)
@@ -707,7 +707,7 @@ static const struct lib_foreign foreign[] = {
 	{ "F", "mail for a full box waits: leave it out, set expiry= in the "
 	    "clause" },
 	{ "g", "a missing box is always made: leave it out" },
-	{ "l", "the scheduler logs deliveries: leave it out, use its -l" },
+	{ "l", "scheduler -l logs deliveries: leave it out" },
 	{ "M", "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },
 	{ "S", "receipts go to senders who ask by NOTIFY=SUCCESS: leave it "
 	    "out" },

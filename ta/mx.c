@@ -6,7 +6,7 @@
  * strangers: no length in it is trusted, and a name in it must have the form of
  * one.  An answer that is cut is used as far as it goes; if none of it can be
  * used, the result is MX_LATER.  A record counts only if its owner is the
- * domain, or the domain's alias by CNAME records of the same answer:
+ * domain, or the name to which CNAME records of the same answer lead:
  *
  *	example.org  CNAME  b.example	the domain is b.example
  *	b.example    MX 5   mx.example	counts

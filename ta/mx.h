@@ -26,8 +26,8 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
-/* Asks name servers for records of this kind, such as 15, MX, of a name.
- * Returns MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address
+/* Asks name servers for the records of a name of one kind; 15 is MX.  Returns
+ * MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address
  * of the name instead, whatever the kind; with NO_TCP, always MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);
 /* Sets the list to the hosts that take mail for the domain.  The list is empty

@@ -74,8 +74,8 @@ int	net_is_local(const struct net_addr *);
 /* Sets text to the address of our end of a connection: 0, or -1 with errno. */
 int	net_local_text(int fd, char *text, size_t);
 
-/* Waits until fd can be read, or with writing until it can be written: 1; 0 at
- * the time until (mono); or -1 with errno. */
+/* Waits for fd to be readable, or writable if writing is 1: 1; 0 at the time
+ * until (mono); or -1 with errno. */
 int	net_wait(int fd, int writing, double until);
 
 /* Returns a byte of a server or its program as it is logged: control bytes are

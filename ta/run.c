@@ -224,10 +224,10 @@ exec_program(const struct run *r, int in, int out, int report)
 	_exit(X_OSFILE);
 }
 
-/* Waits until the child has executed the program: 0; or -1 with its errno, and
- * the child has ended.  Before the exec the child may hang, for example in a
- * home directory that does not answer, or be stopped by its user; then it is
- * killed like a program. */
+/* Waits until the child has executed the program or was killed: 0; or -1 with
+ * the errno of the child, which has ended.  Before the exec the child may hang,
+ * for example in a home directory that does not answer, or be stopped by its
+ * user; then it is killed like a program. */
 static int
 wait_for_exec(struct process *p, int report)
 {

@@ -62,8 +62,8 @@ enum run_kind {
 
 /* Sets code, status and text of the verdict from the end of a program, by
  * sysexits.  The text, such as "output [exit 75: temporary failure]", is in the
- * caller's buffer of at least 100 bytes.  The argument unknown is the status
- * for an exit code outside sysexits.  After a signal or at the limit the
+ * caller's buffer of at least 100 bytes.  An exit code outside sysexits gets
+ * the status unknown.  After a signal or at the limit the
  * message is deferred. */
 void	run_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);

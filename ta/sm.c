@@ -1,8 +1,8 @@
 /*
  * sm.c - the agent that gives mail to any program.
  *
- * A line of a table (table.c) has the program and its arguments.  It runs
- * without a shell, so an address is never more than an argument.  In the
+ * A line of a table (table.c) has a program and its arguments.  The program
+ * runs without a shell, so an address is never more than an argument.  In the
  * arguments $g is the sender, $h the host, $u the user and $$ a dollar:
  *
  *	uucp	mU	/usr/bin/uux	uux - -r $h!rmail ($u)
@@ -40,9 +40,9 @@
  *	T	codes for no such host, unavailable, no permission: mail waits
  *	B	codes outside sysexits are final, too
  *
- * Mostly root alone may work with the spool, so the agent is root and remains
+ * Usually only root may work with the spool, so the agent is root and remains
  * root; the program becomes the user of -u.  Without -u and -0 root runs no
- * program: anybody's mail must not be input of a program of root's.
+ * program: mail that anybody can send must not be its input.
  */
 #include "job.h"
 #include "run.h"
@@ -280,7 +280,7 @@ rcpt_error(const struct group *gr, const struct lib_rcpt *r)
 		return "5.1.3";
 	if (has_flag(gr, "b") && r->user[strcspn(r->user, "<>\r\n")] != '\0')
 		return "5.1.3";
-	/* the user of a batch is mostly no argument */
+	/* with the flag b the user is usually in no argument */
 	if ((!has_flag(gr, "b") || is_in_args(gr, 'u', 0)) &&
 	    is_bad_for_uux(gr, user))
 		return "5.1.3";
@@ -372,8 +372,8 @@ run_group(struct group *gr)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Selects the recipients that share a run with the first one, as many as there
- * is room for their arguments: 0, or -1 if there is no room for one. */
+/* Selects recipients that share a run with the first one, fewer if there is no
+ * room for their arguments: 0, or -1 if there is no room for one. */
 static int
 select_rcpts(struct group *gr, struct lib_rcpt *first)
 {
@@ -465,10 +465,10 @@ check_mailer(void)
 /* ---- options --------------------------------------------------------- */
 
 /* Options of ZMailer's agent.  Those without a text encode, decode or show
- * something there, and are ignored. */
+ * something in that agent, and are ignored here. */
 static const struct lib_foreign foreign[] = {
 	{ "8Hv", NULL },
-	{ "l", "the scheduler logs deliveries: leave it out, use its -l" },
+	{ "l", "scheduler -l logs deliveries: leave it out" },
 	{ "Q", "nothing is encoded: let the program of the table do it" },
 	{ "w", "lines are not folded: let the program of the table do it" },
 	{ NULL, NULL }

@@ -292,8 +292,8 @@ reduce_to_names(struct net_addrs *addrs)
 
 /* Connects to an address of a name, and logs in with auth unless that is NULL:
  * 0, or -1 with the reason in attempt.addrs or conn.  The best address is
- * first; the others follow, for mail that was tried before from a random one
- * on.  Dead addresses are left for try_dead. */
+ * first; the others follow in order, which for mail that was tried before
+ * begins at a random one.  Dead addresses are left for try_dead. */
 static int
 try_name(const char *name, const struct auth *auth)
 {
@@ -589,8 +589,8 @@ keep_job(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* Options of ZMailer's agent.  The first ones are ignored: a job is for one
- * host, its body is not changed, and ports and titles of processes are not
+/* Options of ZMailer's agent.  Those in the first row are ignored: a job is
+ * for one host, its body is not changed, and no local port or process title is
  * chosen. */
 static const struct lib_foreign foreign[] = {
 	{ "deHrsvZ", NULL },

@@ -213,8 +213,8 @@ trans_report_host(const struct esmtp *c, struct lib_job *job,
 
 /* ---- commands -------------------------------------------------------- */
 
-/* Adds a parameter whose value is xtext of at most max bytes.  Another value is
- * left out, as the server would refuse the command. */
+/* Adds a parameter whose value is xtext of at most max bytes.  Any other value
+ * is left out, as the server would refuse the command. */
 static void
 add_param(struct text *line, const char *name, const char *value, size_t max)
 {

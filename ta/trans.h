@@ -10,7 +10,8 @@
 #define TRANS_MAX	1000	/* recipients of one transaction */
 
 enum trans_end {
-	TRANS_OVER,	/* ended; recipients that have no verdict need another
+	TRANS_OVER,	/* the transaction has ended, perhaps with the
+			 * connection; recipients without a verdict need another
 			 * transaction */
 	TRANS_EARLY,	/* the connection was over before the first reply, or
 			 * RSET was refused */

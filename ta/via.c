@@ -82,8 +82,9 @@ via_error(const char *command)
 const char *
 via_unverifying_word(const char *command)
 {
-	/* a command with name verifies only if it has the option unless, too;
-	 * NULL: never.  s_client needs both of its options. */
+	/* a command that contains the text of name verifies only if it contains
+	 * that of unless, too; with NULL, never.  s_client needs both of its
+	 * options. */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },

@@ -10,16 +10,16 @@
  *			a new line would split a field of the header
  *	NUL		dropped, as servers need not accept it
  *	"." first	in a line gets a second one
- *	998 bytes	without an end are cut (4.5.3.1.6); in the header the
+ *	998 bytes	without an end get one (4.5.3.1.6); in the header the
  *			rest begins with a blank, so that it still belongs to
  *			its field
  *	last line	gets an end if it has none
  *
  * All other bytes, also those with the top bit set, are sent unchanged.
  *
- * Only the place in the line is kept, so a CR at the end of one piece and the
- * LF at the beginning of the next count as a pair.  Without a function put the
- * same code only counts, for SIZE= and BODY=.
+ * Between pieces the state of the line is kept, with its CR, so a CR at the end
+ * of one piece and the LF at the beginning of the next count as a pair.
+ * Without a function put the same code only counts, for SIZE= and BODY=.
  */
 #include "wire.h"
 
