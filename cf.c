@@ -16,8 +16,8 @@
  *
  * An address "channel/host" is matched against the patterns in order.  Each
  * matching clause overrides the settings before it; the first one with a
- * command is the last.  The result is a conf.  Each combination of clauses has
- * one conf, and another one for the channel dsn: addresses that matched the
+ * command ends the search.  The result is a conf.  Each combination of clauses
+ * has one conf, and another one for the channel dsn: addresses that matched the
  * same clauses have the same pointer.  A conf and a channel make a ring.
  *
  * Keywords and PARAMs are rows of two tables: name, type, place of the value,

@@ -438,7 +438,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 		fprintf(out, " %s", format_span(sum));
 	}
 	fprintf(out, "\n");
-	if (retry_longest_wait(&f->v) > 1)	/* a factor is not 0 */
+	if (retry_longest_wait(&f->v) > 1)	/* some factor is not 0 */
 		fprintf(out, "# (each time is moved towards a multiple of "
 		    "interval; from retry %ld on, all the way)\n", f->v.skew);
 }

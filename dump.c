@@ -28,8 +28,8 @@
  *	h  "message" or "address"  what is held
  *	End:
  *
- * Fields are separated by tabs, times are seconds, "-" is never or none, and -1
- * is not known: next of a v line, and the size of a message.
+ * Fields are separated by tabs, and times are seconds.  "-" stands for never or
+ * none, and -1 for not known, in next of a v line and the size of a message.
  * Vertices are numbered in the order of message number, channel and host.
  * Flags is "h" for a message that is held, "r" for a message whose DSN is still
  * to be sent.  Recipients of a vertex have r lines when their reasons are not

@@ -40,8 +40,8 @@
  *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
  *	2. if no message waits, the new message is loaded all the same; then a
- *	   READY message of another channel leaves, one with more messages than
- *	   its share and at least as many as the channel of the new message.
+ *	   READY message leaves, of another channel that has more than its share
+ *	   of messages, and at least as many as the channel of the new message.
  *	   The share is PARAMactive divided by the number of channels with mail
  *	   in core.  If there is no such channel, the new message itself
  *	   leaves, as its turn would be the last.
@@ -290,8 +290,8 @@ free_requests(void)
 	}
 }
 
-/* Makes the files of all stubs that wait due; their vertices wait on.  The heap
- * stays in order, as times that differed may only become equal. */
+/* The files of all stubs that wait become due; their vertices wait on.  The
+ * heap stays in order, as times that differed may only become equal. */
 static void
 make_stubs_due(void)
 {
@@ -302,8 +302,8 @@ make_stubs_due(void)
 			due_stubs.v[i].when = now.mono;
 }
 
-/* Adds a request, and makes the files of all stubs that wait due; those of
- * READY messages are read when there is room.  Returns 0; or -1 without memory,
+/* Adds a request.  The files of all stubs that wait become due; those of READY
+ * messages are read when there is room.  Returns 0; or -1 without memory,
  * or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
@@ -1101,7 +1101,7 @@ load_next(int forgotten)
 
 /* Loads a message when core is full: new or forgotten mail if a message that
  * waits leaves for it; else new mail, or, without new mail, a READY message of
- * the poorest channel.  Then a READY message leaves. */
+ * the poorest channel.  In the last two cases a READY message leaves. */
 static enum loaded
 load_when_full(void)
 {

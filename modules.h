@@ -396,8 +396,8 @@ enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 /* Returns when the next warning on the message may be due, mono, or NEVER. */
 double	q_next_warning(const struct message *);
 /* Does what is due for the message: ends vertices that are expired, deleted or
- * bounced, sends warnings, and writes tags or removes files that the disk has
- * refused before.  Sets its timer. */
+ * bounced, sends warnings; writes tags and removes files again where the disk
+ * has refused that.  Sets its timer. */
 void	q_run_message_timer(struct message *);
 /* Applies a report line of the agent.  Returns NULL, or the reason why the line
  * is refused and has changed nothing. */

@@ -266,7 +266,7 @@ apply_option(int c, char *arg)
 
 /* ---- locations ------------------------------------------------------- */
 
-/* Returns a copy of the three texts, joined; between has one byte at most.
+/* Returns a copy of the three texts, joined; that between has a byte at most.
  * Made at the start only, and never freed. */
 static char *
 join_texts(const char *a, const char *between, const char *b)

@@ -82,8 +82,8 @@ struct setting {
 				 * may be missing */
 	long	minslots;	/* slots that a message must be able to earn,
 				 * or it is never preempted */
-	long	skew;		/* number of the first retry that is moved to a
-				 * multiple of interval, from 1 */
+	long	skew;		/* the first retry that is moved to a multiple
+				 * of interval; the first of all is 1 */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* user and group of the agent */
 	struct numbers {
@@ -522,8 +522,9 @@ struct queue {
 
 extern struct queue q;
 
-/* Notes the number of a message whose vertices may all wait from now on; 0: any
- * messages.  intake.c forgets such messages when core is full. */
+/* Notes the number of a message whose vertices perhaps all wait from now on; 0:
+ * that of some messages, unknown which.  intake.c forgets such messages when
+ * core is full. */
 #define note_leaver(num) (q.leavers[q.nleavers++ % LEAVERS] = (num))
 
 /* ---- transport agents (ta.c) ----------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * status.c - answers queries of mailq and obeys commands of operators.
  *
- *	dump 7f		a query; the queue as text goes into the pipe with the
- *			same name and ".7f"
+ *	dump 7f		a query; the queue as text goes into the pipe whose name
+ *			is that of the pipe for queries and ".7f"
  *	hold smtp/a.test 7f
  *			a command; "ok smtp/a.test is held, 3 jobs" goes into
  *			public/.mailq.command.7f

@@ -560,8 +560,8 @@ send_job(struct agent *a, const struct vertex *v)
 }
 
 /* Returns 1 if jobs are fed one by one: for a mailbox, as a job may show that
- * the mailbox takes none; with a rate, as a job ahead would not begin at its
- * time. */
+ * the mailbox takes no mail now; with a rate, as a job ahead would not begin at
+ * its time. */
 static int
 is_fed_singly(const struct thread *t)
 {
