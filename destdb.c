@@ -66,7 +66,7 @@ struct record {
 
 /* ---- writing our file --------------------------------------------------- */
 
-/* Logs an error of a file, unless the last round had as many errors. */
+/* Logs an error of a file, if this round now has more errors than the last. */
 static void
 log_problem(const char *path, const char *what, const char *why)
 {
@@ -178,7 +178,8 @@ write_records(FILE *f)
 static void
 write_own_file(void)
 {
-	/* other hosts ignore the new file, whose name begins with a dot */
+	/* until it is renamed, the new file has a name that begins with a dot,
+	 * and other hosts ignore it */
 	if (fd_replace(own_path(), write_records) < 0) {
 		log_problem(own_path(), "cannot be written: ", strerror(errno));
 		return;

@@ -36,13 +36,13 @@
  * 0, 6 and 12 seconds.  A start at 6.5 has the slot 6, and the next is 12; a
  * start at 20 has the slot 20, and the next is 26.
  *
- * Retry times.  The list retries has factors of interval: "1 2 5" with 10m
- * are waits of 10, 20 and 50 minutes; the factor 0 is one second.  A vertex
- * uses the factors in order; after the last one it continues from a random
- * one.  Waits are moved a little so that mail for a host is tried at the same
- * time: from retry number skew on each falls on the nearest multiple of
- * interval since the epoch, and earlier ones are moved towards such multiples
- * by equal steps.
+ * Retry times.  The value of retries is a list of factors of interval: "1 2 5"
+ * with 10m are waits of 10, 20 and 50 minutes; the factor 0 is one second.  A
+ * vertex uses the factors in order; after the last one it continues from a
+ * random one.  Waits are moved a little so that mail for a host is tried at the
+ * same time: from retry number skew on, each one falls on the nearest multiple
+ * of interval since the epoch, and earlier ones are moved towards such
+ * multiples by equal steps.
  *
  *	interval=10m, retries="1 1 1", skew=2
  *	deferred at 9:07	9:17 is 3 minutes before a multiple, and 2

@@ -8,10 +8,10 @@
  * the end.  Other vertices are pieces of their own; recipients of a vertex that
  * has several are an array.
  *
- * Bytes where pointers have eight: 212 and the name for a message, 112 for
- * each vertex after the first, 16 for each element of an array of recipients.
- * The memory of the first vertex is used again for a DSN when that vertex is
- * done.
+ * Sizes with pointers of eight bytes: 212 bytes and the name for a message, 112
+ * for each vertex after the first, 16 for each element of an array of
+ * recipients.  The memory of the first vertex is used again for a DSN when that
+ * vertex is done.
  *
  * A reason is a text that recipients share:
  *
@@ -153,8 +153,8 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* The array goes to the new vertex, so the cost is O(most).  The member counted
- * is divided like the recipients. */
+/* The array goes to the new vertex, so the cost is O(most).  The number in
+ * counted is divided like the recipients. */
 struct vertex *
 msg_split_vertex(struct vertex *v, unsigned most)
 {

@@ -67,7 +67,7 @@
  * of its thread when its turn comes.
  *
  * This module starts and feeds no agents.
- * Costs: O(log n) of the claims with offers.  The search for the claim that
+ * Costs: O(log claims with offers) for a vertex.  The search for the claim that
  * preempts is O(1) when single recipients wait, and O(n) at worst; it is
  * repeated when a claim comes or is done, and once a second.
  */
@@ -344,7 +344,7 @@ score(const struct claim *c)
 }
 
 /* Makes the claim the rival of the judged claim if it has the best score so
- * far, no child, and not more than most READY recipients. */
+ * far, no child, and no more READY recipients than the number most. */
 static void
 consider_rival(struct claim *c, long most)
 {
@@ -363,9 +363,9 @@ consider_rival(struct claim *c, long most)
  * Searches element i of the heap and the elements below it, roughly in the
  * order of places, for the best rival of the judged claim.  Claims behind a
  * claim of level 0 are younger, so none of them has a higher score than the
- * wait of that claim; the search ends where this is not enough.  Messages
- * loaded at a start are not in the order of age, so the search may miss the
- * best of them.
+ * wait of that claim; the search ends where that wait is no more than the score
+ * of the rival so far.  Messages loaded at a start are not in the order of age,
+ * so the search may miss the best of them.
  */
 static void
 search_rival(struct ranking *k, unsigned i, long most)
@@ -473,8 +473,8 @@ end_offer(struct claim *c, struct vertex *v)
 }
 
 /* Returns the next vertex of the claim whose thread may take an agent; vertices
- * before it go to the lists of their threads.  Returns NULL if there is none,
- * and the claim has left the line.  Also returns NULL, and moves the claim to
+ * before it go to the lists of their threads.  Returns NULL if there is none;
+ * the claim has then left the line.  Also returns NULL, and moves the claim to
  * the end, if the host has died since the claim got its place; but not while
  * other vertices of the claim are READY, or the claim is in a tree. */
 static struct vertex *

@@ -28,7 +28,7 @@
  * DSNs.  The control file has all facts for a DSN, and the agent dsn writes it
  * (ta/dsn.c).  For this the message gets one more vertex, on the channel dsn,
  * with one recipient at the offset 0, where no recipient line can be.  This
- * recipient has no tag on disk, and no number of recipients counts it.  The
+ * recipient has no tag on disk, and is in no count of recipients.  The
  * host of the vertex is the kind:
  *
  *	failure		all recipients are done, and some have failed.  A
@@ -44,9 +44,9 @@
  * reporttimes the scheduler writes into the control file what the agent needs:
  * a line for each channel and host, with the number of warnings that are due by
  * now, the time at which the mail for that host expires and the reasons of its
- * recipients (ctlfile.c).  The agent decides who gets a warning, and then sets
- * the delay fields of all these recipients to that number; a message that is
- * loaded starts with them.
+ * recipients (ctlfile.c).  The agent decides of which recipients the sender is
+ * warned, and then sets the delay fields of all of them, warned of or not, to
+ * that number; a message that is loaded starts with the numbers in the fields.
  *
  * Expiry.  A message has one timer, for the earliest time at which one of its
  * vertices can expire, or a warning is due.  The timer also tries again to
@@ -76,8 +76,8 @@
 				 * is checked again */
 #define TRIES_MOST	8191U	/* tries that a vertex counts at most */
 #define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
-				 * checked again, and that a message which was
-				 * forgotten has for its first try */
+				 * checked again; also the time for a first try
+				 * of a message that was forgotten */
 #define FIRST_TRY	3600	/* seconds for a first try, before which mail
 				 * does not expire untried */
 #define PASS_WORK	20	/* units of work with the disk in a pass:
@@ -257,8 +257,8 @@ queue_vertex(struct vertex *v)
 }
 
 /* Makes the vertex for a DSN of this kind (see above), due at that time, mono,
- * unless the message has one: 0, or -1 without memory.  A vertex failure or
- * success serves for both of these kinds. */
+ * unless the message has one: 0, or -1 without memory.  A vertex of dsn/failure
+ * or dsn/success serves for both of these kinds. */
 static int
 add_dsn_vertex(struct message *m, const char *kind, double at)
 {

@@ -43,7 +43,7 @@
  *
  * Names.  An entry may be a control file if its name begins with a digit and
  * has no blanks and control bytes; a single capital letter is a hash directory.
- * All other entries, dot files first of all, are left alone.
+ * All other entries, dot files above all, are left alone.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -129,8 +129,8 @@ dir_problem(const char *path, int never, struct stat *st)
 	}
 	if (never != ANY_MODE && access(path, R_OK | W_OK | X_OK) < 0)
 		return errno == EROFS ? strerror(errno) :
-		    "the scheduler may not write there; chown the directory, "
-		    "or run as its owner";
+		    "the scheduler cannot read and write there; chown the "
+		    "directory, or run as its owner";
 	return NULL;
 }
 
@@ -256,9 +256,9 @@ spool_setup(int check_only)
 	}
 	if (open_to_all)	/* -n shows only errors */
 		(check_only ? log_err : log_info)("spool dir=%s any local user "
-		    "can list and fill public/ and router/; make install with "
-		    "SUBMITGROUP makes submit set-group-id and keeps others "
-		    "out", opt.postoffice);
+		    "can list and fill public/ and router/; to prevent this, "
+		    "install submit set-group-id (make install with "
+		    "SUBMITGROUP)", opt.postoffice);
 	if (code == 0 && !check_only && chdir_transport(path, &st) < 0)
 		code = log_refusal(X_NOPERM, path, "cannot be entered: ",
 		    strerror(errno));
@@ -508,8 +508,8 @@ open_dir(void)
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
 		/* complete is taken before the reading, which may miss later
-		 * changes.  When stamps have settled, all changes of the second
-		 * of the last one have been read, too. */
+		 * changes.  If stamps have settled, the reading also meets all
+		 * changes made in the same second as the latest one. */
 		scan.complete = note_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
@@ -739,7 +739,7 @@ spool_place_files(char *name, struct stat *st)
 			return -1;
 		}
 		strcpy(name, to);
-		/* transport/ may not be read again, so a new hash directory
+		/* transport/ is perhaps not read again, so a new hash directory
 		 * is added here */
 		add_dir(dir_index(name));
 	}

@@ -61,9 +61,9 @@
  * one of the ready ones at random.
  *
  * Costs: finding a thread O(1), a ring O(rings), of which there are about as
- * many as clauses; waking a thread and turns O(log n); all else that a job
- * needs O(1).  Waking vertices costs O(vertices that wait in the thread), once
- * a second at most, as due times are whole seconds.
+ * many as clauses; waking a thread, or giving it a turn, O(log n); all else
+ * that a job needs O(1).  Waking vertices costs O(vertices that wait in the
+ * thread), once a second at most, as due times are whole seconds.
  */
 #include "scheduler.h"
 
@@ -800,8 +800,8 @@ th_take_from_agent(struct vertex *v)
 
 /* Moves a thread to another ring.  No dead time, and no wait of a vertex
  * without a retryat, lasts beyond the longest wait of the new clause.  Vertices
- * of the channel dsn are due now: they wait for a pause that only the agent dsn
- * knows, and that agent ends with the old ring. */
+ * of the channel dsn are due now: they wait for the end of a pause, which the
+ * agent dsn keeps in memory alone, and that agent ends with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {

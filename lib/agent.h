@@ -40,9 +40,10 @@ int	pipes_make(int *fd, int npipes);
  * for a caller that returns it at once. */
 int	pipes_close(const int *fd, int npipes);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
- * at the time until (mono), or when it is stopped. */
+ * when now.mono reaches until, or when the child is stopped. */
 int	child_wait(pid_t, double until);
-/* Reads a number of bytes up to most, such as 500, 64k, 1M or 2G: 0 or -1. */
+/* Parses a size in bytes, such as 500, 64k, 1M or 2G: 0, or -1 if the text is
+ * no size or the size is larger than most. */
 int	size_parse(const char *, unsigned long most, unsigned long *);
 /* Sets the ids of a user, given by name or number: 0, or -1 and no ids are set.
  * A number that no user has is taken as uid and gid.  errno 0 means that there

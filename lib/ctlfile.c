@@ -14,7 +14,7 @@
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> NOTARY <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: '+' sent in a DSN; ' ' not yet, as is '-' of older schedulers
+ *	 tag: '+' sent in a DSN; ' ', or '-' of older schedulers: not yet
  *
  * The notary is what a DSN says about a recipient, in five fields:
  *
@@ -63,8 +63,8 @@
  * expire.  origin.c reads such lines for the programs that write or show DSNs.
  *
  * A command of an operator that cannot be done at once is a line, too, which
- * older programs ignore.  The words of the command are at its end, so a line
- * that was cut is none:
+ * older programs ignore.  The words of the command end the line, so a line
+ * that was cut is no command:
  *
  *	# smtp slow.example to be deleted
  *
@@ -593,8 +593,8 @@ is_alive(long pid)
 
 /* Returns 1 if the lock of the process is believed, by the rules at the top of
  * this file.  The fcntl lock of a process cannot be seen if the system has no
- * locks, or if another process has a lock on that byte, as anybody may who can
- * read the file. */
+ * locks, or if another process has a lock on that byte; anybody who can read
+ * the file can set one. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
@@ -624,9 +624,9 @@ write_tag(const struct ctl *c, int tag)
 	    fd_write(c->l.fd, field, has_lock_field(c) ? 7 : 1);
 }
 
-/* Removes the lock of a process that is gone from the current recipient; its
- * tag is read again, as the process may have set a final one before its end.
- * Returns the tag. */
+/* Removes from the current recipient the lock of a process that is gone.  The
+ * tag is read again first, as the process may have set a final one before its
+ * end.  Returns the tag. */
 static int
 clear_lock(const struct ctl *c)
 {

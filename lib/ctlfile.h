@@ -29,8 +29,8 @@ int	ctl_is_word(const char *, size_t n, const char *word);
 /* Returns the bit of a word of a NOTIFY list, which has n bytes; 0 if there is
  * no such word. */
 unsigned ctl_notify_bit(const char *, size_t n);
-/* Adds the text before and the words of the NOTIFY_ bits, with commas between
- * them; adds nothing if no bit has a word. */
+/* Adds the argument before, then the words of the NOTIFY_ bits with commas
+ * between them; adds nothing if no bit has a word. */
 void	ctl_add_notify(struct text *, const char *before, unsigned bits);
 /* Returns the bits of the NOTIFY list in the value of an N line (NULL: no such
  * line).  Sets orcpt, unless it is NULL, to the ORCPT, "type;xtext", or "". */
@@ -38,7 +38,7 @@ unsigned ctl_parse_notify(const char *words, char *orcpt, size_t size);
 
 /* ---- a control file from front to end ---------------------------------- */
 
-/* The pending command on all recipients with a channel and host. */
+/* The command that is pending on all recipients of one channel and host. */
 enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
 
 extern const char *const ctl_cancels[];	/* their words in the file */
@@ -158,9 +158,10 @@ const struct ctl *ctl_find_rcpt(const char *name, unsigned long off);
  * file was cut before this line. */
 int	ctl_set_tag(const char *name, unsigned long off, int tag);
 /* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...": 0 or -1.  If notary
- * is empty, its fields are made from the recipient's address, the message and
- * the status, such as "4.4.7 (text)"; else status is not used.  when is the
- * time of the last attempt, seconds since 1970, 0 if unknown. */
+ * is empty, its fields are made from the recipient's address and from the
+ * arguments message, a text, and status, such as "4.4.7 (text)"; else status is
+ * not used.  when is the time of the last attempt, seconds since 1970, 0 if
+ * unknown. */
 int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
 /* Appends a '#' line: 0 or -1. */

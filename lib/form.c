@@ -59,7 +59,7 @@ form_next(FILE *form, char line[FORM_LINE])
 	    form_value(line, "SUB") == NULL && form_value(line, "ADR") == NULL)
 		return 0;
 	line[strcspn(line, "\r\n")] = '\0';
-	/* a subject is given without the name of its field */
+	/* the caller gets the subject without the name of its field */
 	value = form_value(line, "SUB");
 	if (value != NULL && ctl_is_word(value, 8, "SUBJECT:"))
 		memmove(value, value + 8 + strspn(value + 8, " \t"),

@@ -14,8 +14,8 @@
  * An id is "S", the number, and the time in UTC, six bits to a byte: three
  * bytes for the year, one each for month and day (both from 0), hour, minute
  * and second.  Five bytes of nanoseconds follow unless they are 0.  A time
- * before SANE_WALL means a machine without a clock; it starts at the same time
- * after each boot, so a dot and the number of the start are added.
+ * before SANE_WALL means a machine without a clock, whose time begins with the
+ * same value after each boot, so a dot and the number of the start are added.
  *
  * The name of this host in mail is the first of these that is a host name:
  * MAILNAME in the environment, the first word of $MAILSHARE/mailname, the node

@@ -398,7 +398,7 @@ diag_set_tag(struct diags *n, unsigned long at, int tag)
 
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0 || read(fd, &is, 1) != 1)
 		return -1;
-	/* a file without the letter there has replaced this one */
+	/* if the letter is not there, another file has replaced this one */
 	return is == 'd' ? fd_write(fd, &to, 1) : 0;
 }
 

@@ -21,7 +21,8 @@
 /* ---- reading --------------------------------------------------------- */
 
 /* Returns the end of the item at p: a byte, an escaped byte or a bracket
- * expression; NULL if the expression is not closed or no byte is escaped. */
+ * expression; NULL if the expression is not closed or nothing follows a
+ * backslash. */
 static const char *
 item_end(const char *p)
 {

@@ -12,12 +12,12 @@
  *				random number if that name is in use
  *
  * If users may write to public/ and router/, one of them could take a name that
- * he can guess before a message gets it.  So the first name has 64 random bits,
- * and no name replaces another: the next is tried.  A name in router/ is looked
- * for before the rename.  A file that appears between the two belongs to a user
- * who guessed an inode number, and is all that can be lost.  A link instead of
- * the rename could not lose it, but would leave the message with two names for
- * a while, or for good after a crash.
+ * he can guess before a message gets it.  So the name in public/ has 64 random
+ * bits, and no file replaces another: if a name is in use, the next is tried.
+ * A name in router/ is looked for before the rename.  A file that appears
+ * between the two belongs to a user who guessed an inode number, and is all
+ * that can be lost.  A link instead of the rename could not lose it, but would
+ * leave the message with two names for a while, or for good after a crash.
  *
  * public/ without rights for others is open to its group only, that of a
  * set-group-id submit (see submit(1)).  The owner of the post office belongs to

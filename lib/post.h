@@ -30,7 +30,7 @@ int	post_sync(struct post *);
 /* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
  * set and that can be: 0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
-/* Returns the group that the agent hold, as root, gives its files in po/router.
+/* Returns the group that ta/hold.c, as root, gives its files in po/router.
  * No file of a user there has this group.  It is 0; but 1 if po/router has the
  * group 0, as on the BSDs a new file gets the group of its directory, or if the
  * group of po/router cannot be found out. */

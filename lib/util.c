@@ -501,7 +501,7 @@ log_line(int level, const char *f, va_list ap)
 		log_flush();
 }
 
-/* C90 has no macros with any number of arguments. */
+/* C90 has no macros with a variable number of arguments. */
 #define LOG_CALL(name, level) \
 	void \
 	name(const char *f, ...) \
@@ -523,7 +523,7 @@ LOG_CALL(log_debug, L_DEBUG)
 struct clocks now;
 
 #define STEP	30.0	/* seconds by which the clocks must differ for a
-				 * step; NTP adjusts less at once */
+				 * step; NTP moves a clock by less in one go */
 #define AWAKE_MOST 3600.0	/* most seconds that count as passed between two
 				 * readings; no loop sleeps longer */
 
@@ -728,7 +728,7 @@ fd_own(const char *path, int flags, int mode)
 	struct stat st;
 	int fd = -1, i;
 
-	errno = ENOENT;		/* with O_EXCL, fd_plain does not set it */
+	errno = ENOENT;		/* for O_EXCL, which skips fd_plain */
 	for (i = 0; i < OWN_TRIES; i++) {
 		if (!(flags & O_EXCL))
 			fd = fd_plain(path, flags & ~O_CREAT, &st);

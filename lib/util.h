@@ -173,8 +173,8 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 					 * clock that is not set */
 
 struct clocks {
-	double	mono;		/* seconds since the first clock_read; of a
-				 * sleep of the machine, an hour at most */
+	double	mono;		/* seconds since the first clock_read; a sleep
+				 * of the machine counts as an hour at most */
 	double	up;		/* seconds since a fixed moment, such as boot; a
 				 * sleep counts whole or not at all, as the
 				 * system has it */
@@ -357,8 +357,8 @@ struct hlink {
 };
 
 struct hash {			/* an empty table is all zeros */
-	struct hlink **v;	/* chains; NULL: the only chain is in one */
-	struct hlink *one;
+	struct hlink **v;	/* chains, or NULL */
+	struct hlink *one;	/* the only chain, if v is NULL */
 	unsigned mask;		/* number of chains, a power of 2, minus 1 */
 	unsigned n;		/* entries */
 };

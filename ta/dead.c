@@ -9,10 +9,11 @@
  * all others of its host.  So mail goes to the second MX at once, and does not
  * wait until connecting to the first one times out.  After DEAD_TIME the
  * address has its place back, and the next try decides.  An address that
- * answers when it is tried last is removed.
+ * answers is removed.
  *
- * The file is read when a process begins.  A change is a line; the process that
- * may write the file reads it again, changes that line, and replaces the file.
+ * The file is read when a process begins.  A change is handed on as a line
+ * of text; the process that may write the file reads the file again, makes the
+ * change, and replaces the file.
  * If another process does so at the same time, the change is lost, and is made
  * again later.
  */
@@ -58,7 +59,7 @@ ensure_dead(const char *address)
 }
 
 /* Returns 1 if a failure at that time was within the last span seconds.  A time
- * in the future is the mark of a clock that was set. */
+ * in the future means that the clock was set back. */
 static int
 is_recent(long when, long span)
 {

@@ -14,8 +14,8 @@ int	dead_is_listed(const struct net_addr *);
  * by dead_write with line. */
 int	dead_record(const struct net_addr *, int answered,
 	    char line[NET_NAME + 20]);
-/* Writes the change of a line of dead_record to the file at path; ignores other
- * lines. */
+/* Makes the change that a line from dead_record describes, in the file at path;
+ * ignores other lines. */
 void	dead_write(const char *path, const char *line);
 
 #endif

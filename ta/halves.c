@@ -49,8 +49,8 @@
 #define LOG_SIZE	1000	/* bytes of a line of the log */
 #define LOG_LINES	10000	/* log lines of a job; more are dropped */
 #define DIGITS		9	/* digits of a number, which fits any long */
-#define END_WAIT	3.0	/* seconds from the end of a pipe to the end of
-				 * the talker */
+#define END_WAIT	3.0	/* seconds that the talker may take to end once
+				 * a pipe is closed */
 
 enum trouble {
 	NONE,

@@ -3,10 +3,10 @@
  *
  * A job is all recipients of a message on our channel with one host, or with
  * any host if the job names none, or those of them whose offsets it has.  The
- * control file is read once from front to end (lib/ctlfile.c), and only
- * recipients with a blank tag are taken that no operator has deleted or
- * bounced.  A locked recipient is left alone even if the process with the lock
- * is gone; the scheduler removes such locks.
+ * control file is read once from front to end (lib/ctlfile.c), and a recipient
+ * is taken only if its tag is blank and no operator has deleted or bounced it.
+ * A locked recipient is left alone even if the process with the lock is gone;
+ * the scheduler removes such locks.
  *
  * A lock is the tag '~' with our process number in the six bytes behind it,
  * right aligned; a number of more digits is 'a' and five digits of base 36. Two
@@ -469,9 +469,9 @@ filter_flush(struct filter *f)
 	return f->at < 0 ? 0 : filter_text(f, held[f->at]);
 }
 
-/* Only the beginning and the end of a line can change.  A '>' is put at once,
- * since one more '>' may stand anywhere before the word.  So only the word is
- * held back until it is complete. */
+/* Only the beginning and the end of a line can change.  A '>' of the message is
+ * passed on at once, since the '>' that is added can as well stand behind it.
+ * So only the word is kept back until it is complete. */
 int
 filter_put(void *filter, const char *s, size_t n)
 {

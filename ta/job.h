@@ -15,8 +15,8 @@ void	job_scan(struct lib_job *, const char *channel, const char *host,
  * number of recipients that are left. */
 int	job_lock(struct lib_job *);
 void	job_set_tag(const struct lib_job *, const struct lib_rcpt *, int tag);
-/* Returns the sender whose line is at off: the last one of the job if that is
- * his, else a new one.  NULL without memory. */
+/* Returns the sender whose line is at off: the one that was added last if it
+ * has this line, else a new one.  NULL without memory. */
 const struct lib_sender *job_get_sender(struct lib_job *, unsigned long off,
 	    const char *address, const char *dsn_to);
 /* Frees recipients, senders, envid and ret; ctl stays open. */
@@ -28,10 +28,12 @@ enum copy_end {
 	COPY_STOPPED		/* put stopped, or the file ended too early */
 };
 
-/* Passes the header block at this offset to put, up to its empty line. */
+/* Passes the header block at this offset, up to its empty line, to the function
+ * put. */
 enum copy_end job_header(int fd, long at,
 	    int (*put)(void *, const char *, size_t), void *);
-/* Passes at most so many bytes of a file from an offset on to put. */
+/* Passes at most so many bytes of a file, beginning at an offset, to the
+ * function put. */
 enum copy_end job_copy(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 
@@ -62,7 +64,7 @@ struct filter {
 
 /* Passes on a piece of the message: 0 or -1. */
 int	filter_put(void *filter, const char *, size_t);
-/* Passes on a text that only crlf changes: 0 or -1. */
+/* Passes on a text, with no change but that of crlf: 0 or -1. */
 int	filter_text(struct filter *, const char *);
 /* At the end of the message, passes on what is held back: 0 or -1. */
 int	filter_flush(struct filter *);

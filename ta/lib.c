@@ -164,8 +164,8 @@ static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
-	/* the agent does not exit here: other recipients may be delivered, and
-	 * need their tags */
+	/* the agent does not exit here: other recipients may already be
+	 * delivered, and need their tags */
 	if (send_line("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text) < 0)
 		agent.alone = 1;

@@ -146,9 +146,9 @@ int	lib_has_scheduler(void);
  * that becomes another user: 0, or -1 with errno. */
 int	lib_reopen_read_only(const struct lib_job *);
 
-/* Passes header, empty line and body to put, piece by piece: 0, or -1 if put
- * did not return 0 or the files cannot be read.  A message file that changes
- * its size during the job cannot be read. */
+/* Passes header, empty line and body to the function put, piece by piece: 0, or
+ * -1 if put did not return 0 or the files cannot be read.  A message file that
+ * changes its size during the job cannot be read. */
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
