@@ -46,6 +46,9 @@
  *	   in core.  If there is no such channel, the new message itself
  *	   leaves, as its turn would be the last.
  *
+ * If recipients fill core, any channel with at least as many messages as that
+ * of the new message gives way.
+ *
  * So a channel that hangs while it has all of core falls to its share as soon
  * as there is mail for another one.  A message with an agent, and one that is
  * held by its name, stay.
@@ -111,7 +114,8 @@
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
  * is due.  Where pointers have eight bytes, a stub with a name of up to 9 bytes
- * needs 64, places in a hash and a heap included; a longer name needs more.
+ * needs 64, places in a hash and a heap included, but without what malloc and
+ * arrays that grow by doubling add: some 85 bytes in practice.
  * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
  */
 struct stub {
@@ -422,22 +426,31 @@ update_largest_message(void)
 	}
 }
 
-/* Returns 1 if core has no room for one message more. */
+/* Returns 1 if core has no room for further recipients. */
 static int
-is_core_full(void)
+is_full_of_rcpts(void)
 {
-	unsigned msgs = q.config->active, rcpts = q.config->recipients;
+	unsigned rcpts = q.config->recipients;
 
-	if (msgs > 0 && q.messages.n >= q.nheld + q.nfed_dsn + msgs)
-		return 1;
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
 	update_largest_message();
 	return q.rcpts >= q.largest->rcpts + rcpts;
 }
 
+/* Returns 1 if core has no room for one message more. */
+static int
+is_core_full(void)
+{
+	unsigned msgs = q.config->active;
+
+	return (msgs > 0 && q.messages.n >= q.nheld + q.nfed_dsn + msgs) ||
+	    is_full_of_rcpts();
+}
+
 /* Returns 1 if the channel has more messages in core than its share, and at
- * least this number. */
+ * least this number.  While recipients fill core, there is no share: of two
+ * channels, that with more messages gives way. */
 static int
 is_above_share(const struct chan *chan, unsigned least)
 {
@@ -446,7 +459,8 @@ is_above_share(const struct chan *chan, unsigned least)
 
 	for (c = q.chans; c != NULL; c = c->next)
 		nchans += c->msgs > 0;
-	return chan->msgs >= least && chan->msgs * nchans > q.config->active;
+	return chan->msgs >= least &&
+	    (chan->msgs * nchans > q.config->active || is_full_of_rcpts());
 }
 
 /* Returns the time at which the vertex is due, mono, not later than its expiry;

@@ -148,6 +148,32 @@ sched_stop
 like 'recipients of two lists are counted once' "$(lines ' exit ')" \
     'rcpts-in=80 rcpts-out=80$'
 
+# ---- a channel that hangs with as many recipients as there may be ----------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 10
+*/*	interval=1h
+slow/*	maxring=1 command="$A -c slow -w $tmp/go"
+fine/*	command="$A -c fine -o $out"
+END
+for i in 1 2 3 4 5 6; do
+	put "$po" 51$i-1 slow h$i a slow h$i b slow h$i c slow h$i d slow h$i e
+done
+rm -f "$tmp/go"
+ok 'a scheduler whose core lists for a hanging agent fill starts' \
+    sched_start "$po" "$tmp/cf"
+wait_log 'loaded msgs=' 30
+for i in 1 2 3 4 5; do
+	put "$po" 52$i-1 fine h u$i
+done
+ok 'a channel that hangs with all recipients of core keeps no other mail out' \
+    wait_for 30 eval '[ "$(count "complete msg=52[1-5]-1")" -eq 5 ]'
+: >"$tmp/go"
+ok 'mail of a channel that hung is delivered later' wait_for 60 po_empty "$po"
+sched_stop
+
 # ---- more than is kept in mind, for one host -------------------------------
 
 fresh
