@@ -1,8 +1,8 @@
 /*
- * mq.h - the page of data of mailq.
+ * mq.h - the structs and functions that modules of mailq share.
  *
- * The interfaces of its modules, lowest first.  mailq links nothing of the
- * scheduler but lib/, so the dump is written and read by separate code.
+ * They are in the order of the modules, lowest first.  mailq links nothing of
+ * the scheduler but lib/, so the dump is written and read by separate code.
  */
 #ifndef MQ_H
 #define MQ_H

@@ -81,8 +81,8 @@ count_job(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->most = r->same;
 		r->reason = j->reason;
 	}
-	/* a job that was never tried has no reason, but what says why no agent
-	 * can be started */
+	/* a job that was never tried has no reason; its member what says why no
+	 * agent can be started */
 	if (r->reason == NULL && j->state == MQ_AGENT && *j->what != '\0')
 		r->reason = j->what;
 }

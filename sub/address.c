@@ -38,7 +38,7 @@ struct element {
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
 	int	at;		/* an @ outside a route was read */
-	int	colon;		/* before any <, a : followed an @ */
+	int	colon;		/* a : was read after an @, before any < */
 	const char *why;	/* what is wrong, or NULL */
 };
 

@@ -281,7 +281,8 @@ put_fullname(const struct author *a, FILE *f)
 	const char *p;
 
 	fputs("fullname ", f);
-	p = a->full + strspn(a->full, " \t:");	/* else like a field */
+	/* with a ':' there, the line would be a field of the header */
+	p = a->full + strspn(a->full, " \t:");
 	for (; *p != '\0'; p++)
 		putc(iscntrl((unsigned char)*p) ? ' ' : *p, f);
 	putc('\n', f);

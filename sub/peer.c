@@ -5,8 +5,8 @@
  *	a socket of this machine	the loopback, or one in the file system
  *	10.0.0.0/8,fd00::/8		PARAMnetworks in the table of routes
  *
- * All others are refused: mail of strangers for other strangers would be sent
- * on.
+ * All others are refused, as else strangers could send mail to other strangers
+ * through us.
  */
 #include "submit.h"
 #ifndef NO_TCP

@@ -157,8 +157,9 @@ env_channel(struct file *q, char *value)
 }
 
 /* Mail from the agent hold skips routes to hold, or it would wait forever.  The
- * agent runs as the owner, or as root, who gives the file to the user and to a
- * group to which a user cannot give his file. */
+ * agent runs as the owner or as root.  Root gives the file to the user, and to
+ * a group to which no user can give a file: so the group shows that the file is
+ * the agent's. */
 static void
 env_via(struct file *q, char *value)
 {
@@ -312,8 +313,8 @@ read_envelope(struct file *q)
 
 /* ---- one file -------------------------------------------------------- */
 
-/* Fails all recipients for q->why: the sender gets a DSN of this kind, or the
- * file is bad. */
+/* Fails all recipients for q->why: TAKEN, and the sender gets a DSN of this
+ * kind; or BAD if there is no sender. */
 static enum verdict
 fail_message(struct file *q, const char *kind, const char *status)
 {
@@ -587,7 +588,7 @@ queue_open_file(struct file *q)
 
 /* Removes an entry of private/ or deferred/ that is no regular file; BAD for a
  * directory that is not empty.  In other directories such an entry is left to
- * its user. */
+ * its user; then TAKEN means that nothing is left to do. */
 static enum verdict
 remove_special(struct file *q)
 {

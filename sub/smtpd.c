@@ -10,8 +10,8 @@
  * submit -bs is for local submission: by a pipe, inetd or a serial line.  It
  * serves nobody whose socket comes from elsewhere than the loopback and the
  * networks that the table names.  The uid of whoever is behind a socket is not
- * known, so such mail has the privilege of nobody, and no mail goes to programs
- * and files.
+ * known, so such mail has the privilege of the user nobody, and no mail goes to
+ * programs and files.
  *
  * A line ends in CR LF.  A bare CR or LF is an error in a command; a message
  * with one is read up to its end, CR LF . CR LF, and refused.  So we and
@@ -78,8 +78,8 @@ reply(const char *f, ...)
 }
 
 /* Replies with the last line of say(), which a batch has printed.  If that line
- * begins with a status, as in "4.3.1 the file system ...", only the code of
- * status is sent, "451" of "451 4.3.0". */
+ * begins with a status of its own, as in "4.3.1 the file system ...", only the
+ * first word of the argument is sent before it, "451" of "451 4.3.0". */
 static void
 reply_last(const char *status)
 {
@@ -466,8 +466,8 @@ do_vrfy(char *arg)
 static void
 do_etrn(char *arg)
 {
-	/* RFC 1985: @HOST is also for its subdomains, which are not tried;
-	 * #NAME is a queue */
+	/* RFC 1985: @HOST means its subdomains, too, but only HOST is tried
+	 * here; #NAME is a queue */
 	arg += *arg == '@';
 	if (!s.how->can_queue)
 		reply("502 5.5.1 only the owner of the queue may ask for that");

@@ -1,8 +1,8 @@
 /*
- * submit.h - the page of data of submit.
+ * submit.h - the structs and functions that modules of submit share.
  *
- * The interfaces of its modules, lowest first; a module calls only those above
- * it here.
+ * They are in the order of the modules, lowest first; a module calls only those
+ * above it here.
  */
 #ifndef SUBMIT_H
 #define SUBMIT_H
@@ -260,9 +260,9 @@ int	head_count_hops(const struct header *);	/* number of Received fields */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
-/* Replaces each address in the fields of this name for which edit returns 0, up
- * to 100 in a field, by the one that edit writes into its last argument: 0, or
- * -1 without memory. */
+/* In the fields of this name, replaces each address for which edit returns 0,
+ * up to 100 in a field, by the one that edit writes into its last argument: 0,
+ * or -1 without memory. */
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
@@ -281,8 +281,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* an earlier recipient comes from addr, too,
-				 * which is an alias */
+	int	is_further;	/* addr is an alias, from which an earlier
+				 * recipient comes, too */
 };
 
 struct mail {

@@ -8,8 +8,8 @@
  *	anna@club.example  anna.berg  other secret  verified
  *
  *	first word	the host as in -R, with or without the port; or the
- *			sender of a message, whose line goes before that of the
- *			host
+ *			sender of a message, whose line is used instead of that
+ *			of the host
  *	second word	the user
  *	further words	the password, which may contain blanks
  *	last word	"verified": the password may go through a program that
@@ -103,7 +103,7 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
-static struct auth unread;	/* trouble: why senders may lack lines, or "" */
+static struct auth unread;	/* trouble: why lines may be missing, or "" */
 
 /* Adds a line, whose first word has n bytes, if it is for a sender.  Returns
  * NULL, or why it cannot. */

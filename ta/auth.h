@@ -24,7 +24,7 @@ void	auth_read(struct auth *, const char *file, const char *host,
 /* Reads the lines for senders, and drops those of an earlier call. */
 void	auth_read_senders(const char *file, int by_program);
 /* Returns the line for this sender, or for any sender if address is NULL; NULL
- * if there is none.  A line for the sender goes before that for the host.  If
+ * if there is none.  It is used instead of the line for the host.  If
  * not all lines could be read, the result for a sender without a line is one
  * that has trouble. */
 const struct auth *auth_sender(const char *address);

@@ -316,7 +316,7 @@ flush_buf(struct mail *m)
 	m->used = 0;
 }
 
-/* A put for a message: 0, or the errno of a failed write. */
+/* The function put of the filter: 0; or an errno, EFBIG if the box is full. */
 static int
 put_bytes(void *mail, const char *s, size_t n)
 {

@@ -77,7 +77,8 @@ void	box_head(const struct mail *, int with_from, struct text *);
 /* Makes box.lock, and the box if it is missing, for a caller with more rights
  * than the process that delivers: 0 or -1, and box_unlock has to follow. */
 int	box_lock_and_make(struct mail *);
-/* Writes the message into the box: 0, or -1 and no part of it remains. */
+/* Writes the message into the box: 0, or -1 with the outcome; then no part of
+ * it remains, unless the outcome says so. */
 int	box_deliver(struct mail *);
 /* Removes the part of a message that a killed process left.  m->end is the
  * outcome BEGUN that it reported.  Returns 0; or -1, in some cases with the

@@ -49,7 +49,7 @@
  * once.
  *
  * Files are read from front to end.  A DSN has at most 10000 recipients; the
- * next DSN has the others.  The scheduler decides when a job comes.
+ * next DSN has the others.  The scheduler decides at what time a job comes.
  */
 #include "lib.h"
 #include "dsntext.h"

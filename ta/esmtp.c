@@ -479,8 +479,8 @@ is_this_machine(const struct esmtp *c, const struct net_opt *opt)
 	return lib_is_same(name, opt->self);
 }
 
-/* Tries HELO after EHLO was refused: 0; or -1 if the server has closed the
- * connection by then, with the reply to EHLO as the reason. */
+/* Says HELO after EHLO was refused: 0 after any reply, even a refusal; or -1 if
+ * the connection is over without one, with the reply to EHLO as the reason. */
 static int
 say_helo(struct esmtp *c, const char *line)
 {

@@ -7,7 +7,7 @@
  *
  * If root has started the agent, a child that has become the user delivers, so
  * that files and links of a user never meet root's rights.  Two steps in the
- * mail directory need these rights, and the parent takes them before: it makes
+ * mail directory need these rights, and the parent does both before: it makes
  * box.lock, and it makes a missing box exclusively and gives it to the user.
  * It does so only for a template without '/' and %h, as the administrator owns
  * all of such a path.  In any other directory the user must be able to make the
@@ -88,7 +88,7 @@ is_safe_name(const char *s)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
 
 	if (n == 0 || *s == '.' || *s == '-' ||
-	    (n > 5 && strncmp(s + n - 5, ".lock", 5) == 0))	/* of a box */
+	    (n > 5 && strncmp(s + n - 5, ".lock", 5) == 0))	/* box.lock */
 		return 0;
 	return s[n] == '\0' || (opt.names && strcmp(s + n, "/") == 0);
 }

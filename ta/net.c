@@ -28,7 +28,7 @@
  *	  esmtp.c.
  *
  * To find out whether an address is local, a datagram socket is connected to
- * it: if it is, the socket's own address is the same.  Nothing is sent.
+ * it: if it is local, the socket's own address is the same.  Nothing is sent.
  *
  * A failure says whether waiting can help: a name that the name servers cannot
  * look up now may be found later; a name that they say does not exist fails.

@@ -215,7 +215,7 @@ exec_program(const struct run *r, int in, int out, int report)
 	    (report == 3 || dup2(report, 3) == 3) && fd_cloexec(3) == 0) {
 		fd_close_from(4);
 		report = 3;
-		errno = EPERM;	/* a reason for a become without an errno */
+		errno = EPERM;	/* the reason if become sets no errno */
 		if (r->become == NULL || r->become(r->arg) == 0)
 			execve(r->path, r->argv, r->env);
 	}

@@ -47,7 +47,7 @@ void	run_add_variable(struct run *, const char *name, const char *value,
 
 /* Runs the program to its end: 0; or -1 with errno if it was not started, as
  * the message cannot be read (EIO), the program is missing, no process can be
- * made, or become failed; or if waitpid cannot tell its end. */
+ * made, or the function become failed; or if waitpid cannot tell its end. */
 int	run_program(struct run *);
 /* Returns the directory for a copy of the message. */
 const char *run_tmp(void);

@@ -13,8 +13,8 @@
  * than a program can be given.
  *
  * An address that begins with '-' would be an option, here or on the machine
- * that a command of uux is for.  It fails before a program runs.  So do, for
- * UUCP, bytes with a meaning for uux or for a shell there.
+ * that a command of uux is for.  It fails before a program runs.  So does, for
+ * UUCP, an address with bytes that mean something to uux or to a shell there.
  *
  * The exit code decides, as in sysexits.  Only codes about the recipient or the
  * message are final: wrong data, no such user or host, unavailable, no

@@ -415,8 +415,8 @@ report_unreached(struct lib_job *job)
 	if (addrs->n > 0) {
 		code = X_NOHOST;
 		status = conn.host_status;
-		text = "the host is this machine, which takes no mail for "
-		    "that host";
+		text = "the server is this machine, which takes no mail "
+		    "for the host";
 	}
 	/* mail must not fail because of a wrong -R */
 	if (opt.relays > 0 && code != X_DEFERALL) {

@@ -5,7 +5,7 @@
  * words without a shell, with the name and port of the server filled in.  The
  * program's standard input and output are two pipes to us; we speak SMTP over
  * them as over a socket.  Its standard error is a third pipe.  We read it only
- * after the program has ended, so the program's end of it does not block:
+ * when the conversation is over, so the program's side of it does not block:
  * output beyond the size of the pipe is lost.
  *
  *	word of command	meaning

@@ -24,8 +24,8 @@
 #include "wire.h"
 
 #define CUT	998	/* bytes of a line, without its end */
-#define ROOM	16	/* more bytes than a byte of the message, and a CR
-			 * before it, can become */
+#define ROOM	16	/* bytes, enough for what a byte of the message and a
+			 * CR before it become */
 
 void
 wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
