@@ -115,7 +115,7 @@
  * stub: what core keeps of a forgotten message.  The file is read when the stub
  * is due.  Where pointers have eight bytes, a stub with a name of up to 9 bytes
  * needs 64, places in a hash and a heap included, but without what malloc and
- * arrays that grow by doubling add: some 85 bytes in practice.
+ * arrays that grow by doubling add: 70 to 85 bytes in practice.
  * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
  */
 struct stub {
