@@ -230,7 +230,8 @@ static const struct {
 	{ "with", NULL }
 };
 
-/* Reads the next line, without its end: 1, or 0 at the end. */
+/* Reads the next line, without its end: 0; or -1 at the end of the file, or
+ * with errno if the file cannot be read. */
 static int
 env_read_line(struct file *q, char *line)
 {
@@ -248,30 +249,27 @@ env_read_line(struct file *q, char *line)
 			line[n++] = (char)c;
 	}
 	line[n] = '\0';
-	return c != EOF || n > 0;
+	return (c == EOF && n == 0) || ferror(q->f) ? -1 : 0;
 }
 
-/* Does what a line of the envelope says.  Returns 1, or 0 for the last line. */
-static int
-env_apply(struct file *q, char *word, char *value)
+/* Does what a line of the envelope says; its word is in lower case. */
+static void
+env_apply(struct file *q, const char *word, char *value)
 {
-	size_t i;
+	const size_t n = sizeof(words) / sizeof(*words);
+	size_t i = 0;
 
-	text_lower(word);
-	if (strcmp(word, "env-end") == 0 || strcmp(word, "env-eof") == 0)
-		return 0;
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(word, words[i].word) == 0) {
-			if (words[i].apply != NULL)
-				words[i].apply(q, value);
-			return 1;
-		}
-	q->why = "its envelope has a word that is not known";
-	return 1;
+	while (i < n && strcmp(word, words[i].word) != 0)
+		i++;
+	if (i == n)
+		q->why = "its envelope has a word that is not known";
+	else if (words[i].apply != NULL)
+		words[i].apply(q, value);
 }
 
-/* Returns 1 for the first line of the header.  value is the text behind the
- * first word of the line; the value of ENVID may begin with a colon. */
+/* Returns 1 if the line is the first one of the header.  value is the text
+ * behind the first word of the line; the value of ENVID may begin with a colon.
+ */
 static int
 is_header(const char *line, const char *value)
 {
@@ -280,25 +278,25 @@ is_header(const char *line, const char *value)
 	    !ctl_is_word(line, (size_t)(value - line), "ENVID"));
 }
 
-/* Reads up to the header.  Returns NULL, or why the file is bad. */
-static const char *
+/* Reads up to the header, and sets why if the file is bad: 0, or -1 with errno
+ * if the file cannot be read. */
+static int
 read_envelope(struct file *q)
 {
-	static char line[LINE_SIZE];
+	static char line[LINE_SIZE];	/* large, and nothing calls itself */
 	unsigned long start;
 	char *value;
 	enum eol eol;
-	int more = 1;
 
-	while (more && q->why == NULL) {
+	while (q->why == NULL) {
 		start = q->in.taken - (unsigned long)q->in.npush;
-		if (!env_read_line(q, line) || q->why != NULL)
+		if (env_read_line(q, line) < 0 || q->why != NULL)
 			break;
 		value = line + strcspn(line, " \t:");
 		if (is_header(line, value)) {
 			eol = q->in.eol;
 			if (fseek(q->f, (long)start, SEEK_SET) != 0)
-				return "its header cannot be found again";
+				return -1;
 			in_start(&q->in, q->f, DOTS_TEXT);
 			q->in.taken = start;
 			q->in.eol = eol;
@@ -306,9 +304,13 @@ read_envelope(struct file *q)
 		}
 		if (*value != '\0')
 			*value++ = '\0';
-		more = env_apply(q, line, value + strspn(value, " \t"));
+		text_lower(line);
+		if (strcmp(line, "env-end") == 0 ||
+		    strcmp(line, "env-eof") == 0)
+			break;
+		env_apply(q, line, value + strspn(value, " \t"));
 	}
-	return q->why;
+	return ferror(q->f) ? -1 : 0;
 }
 
 /* ---- one file -------------------------------------------------------- */
@@ -330,19 +332,22 @@ static enum verdict
 read_message(struct file *q)
 {
 	struct mail *m = &q->m;
+	int bad = read_envelope(q) < 0;
 
-	if (read_envelope(q) != NULL)
-		return BAD;
-	if (q->has_from && !q->has_fullname)
-		m->author.full[0] = '\0';	/* the sender is another */
-	errno = 0;
-	q->why = head_read(&m->head, &q->in);
-	if (ferror(q->f) || (q->why != NULL && errno == ENOMEM)) {
+	if (!bad && q->why == NULL) {
+		errno = 0;
+		q->why = head_read(&m->head, &q->in);
+		bad = ferror(q->f) || (q->why != NULL && errno == ENOMEM);
+	}
+	if (bad) {
 		say("cannot be read: %s", strerror(errno));
 		return LATER;
 	}
 	if (q->why != NULL)
 		return BAD;
+	/* the full name is the file owner's, who may not be the sender */
+	if (q->has_from && !q->has_fullname)
+		m->author.full[0] = '\0';
 	q->why = "its sender is wrong";
 	if (!q->has_sender)
 		set_sender(q);

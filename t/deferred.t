@@ -151,6 +151,31 @@ sub -q
 is 'a reason without a file is removed' "$(there deferred)" ''
 clear
 
+# A read fails once, at each byte up to the end of the header.
+if ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" "$top/t/faults.c" -ldl \
+    >/dev/null 2>&1; then
+	i=1
+	while [ $i -le 44 ]; do
+		printf 'from <s@a.example>\nto <anna>\nenv-end\nX: yz\n\nbody\n' \
+		    >"$po/router/77"
+		said=$(LD_PRELOAD="$tmp/faults.so" FAULTS=getc:$i:1:EIO \
+		    FAULTS_LOG="$tmp/fault" "$top/submit" -P "$po" \
+		    -C "$tmp/routes" -q 2>&1)
+		echo "$? $(there router deferred postman)$(rcpts)$said"
+		clear
+		i=$((i + 1))
+	done >"$tmp/out"
+fi
+if grep '^fault getc' "$tmp/fault" >/dev/null 2>&1; then
+	is 'mail is deferred when a read fails, wherever that is' \
+	    "$(sed 's, submit: router/77,,; s,I[^:]*$,EIO,' "$tmp/out" |
+	    sort | uniq -c | sed 's/^ *//')" \
+	    '44 75 deferred/77 deferred/77.why: cannot be read: EIO'
+else
+	skip 'mail is deferred when a read fails, wherever that is' \
+	    'no reads of submit can be made to fail here'
+fi
+
 # A crash between the reason and the file; a name that is taken; no room for it.
 file deferred 77 anna
 echo "1 $mark why" >"$po/deferred/77.why"

@@ -23,10 +23,10 @@
  *			select waits a part of the time
  *
  * close and fclose do their work before they fail, as they do where they fail
- * really.  What libc calls by itself is not seen, and memory that it wants to look up a
- * user is there: some do not survive the lack of it.  Both names of a call that has one
- * for large files are there, so no header that renames them is used with
- * that switch.
+ * really; getc has read nothing when it fails.  What libc calls by itself is
+ * not seen, and memory that it wants to look up a user is there: some do not
+ * survive the lack of it.  Both names of a call that has one for large files
+ * are there, so no header that renames them is used with that switch.
  */
 #undef _FILE_OFFSET_BITS
 #ifndef _GNU_SOURCE
@@ -56,7 +56,7 @@ enum kind {
 	K_SOCKETPAIR, K_BIND, K_ACCEPT, K_RECV, K_SELECT, K_MKFIFO, K_FORK,
 	K_EXECVE, K_DUP2, K_WAITPID, K_MEMORY, K_FOPEN, K_FDOPEN, K_FFLUSH,
 	K_FCLOSE, K_UTIME, K_FCHOWN, K_SENDTO, K_LISTEN, K_SETSOCKOPT,
-	K_GETCWD, K_SETGROUPS, K_SETGID, K_SETUID, NKINDS
+	K_GETCWD, K_SETGROUPS, K_SETGID, K_SETUID, K_GETC, NKINDS
 };
 
 static const char *const names[] = {
@@ -66,7 +66,7 @@ static const char *const names[] = {
 	"socketpair", "bind", "accept", "recv", "select", "mkfifo", "fork",
 	"execve", "dup2", "waitpid", "memory", "fopen", "fdopen", "fflush",
 	"fclose", "utime", "fchown", "sendto", "listen", "setsockopt",
-	"getcwd", "setgroups", "setgid", "setuid"
+	"getcwd", "setgroups", "setgid", "setuid", "getc"
 };
 
 #define LATE	(-1)
@@ -508,6 +508,21 @@ fclose(FILE *s)
 	find(&real, "fclose");
 	done = real(s);
 	return fails(K_FCLOSE) ? EOF : done;
+}
+
+#undef getc
+
+int
+getc(FILE *s)
+{
+	static int (*real)(FILE *);
+
+	find(&real, "getc");
+	if (!fails(K_GETC))
+		return real(s);
+	putc('\n', s);	/* sets the error indicator, as s is not for writing */
+	errno = f.err;
+	return EOF;
 }
 
 FILE *
