@@ -70,12 +70,14 @@ static struct {
 } opt = { "", 0, { NULL }, 0 };
 
 static struct dsn dsn;	/* the DSN that is made */
-static const char *files[FILES_MOST];	/* its messages, for dsn */
-static const char *job_name;	/* the job's message */
-static int for_delays;		/* the job is "delay" */
+static const char *files[FILES_MOST];	/* dsn.files */
 
-static char result_mem[800];
-static struct text result;	/* the text of the answer, in result_mem */
+static struct {
+	const char *name;	/* the message */
+	int	is_delay;	/* the job is "delay" */
+	char	answer[800];	/* memory of result */
+	struct text result;	/* what was sent, for the answer */
+} job;
 
 /* ---- items ----------------------------------------------------------- */
 
@@ -135,7 +137,7 @@ struct delay_line {
 	int	all;		/* recipients without NOTIFY are warned, too */
 };
 
-static struct hash delay_lines;	/* those of one message */
+static struct hash delay_lines;	/* entries of the open file, by name */
 
 /* Returns the entry with this name, or NULL. */
 static struct delay_line *
@@ -149,8 +151,8 @@ find_delay_line(const char *name)
 	return NULL;
 }
 
-/* Sets the line of the entry with this name, which is made if there is none.
- * Returns the entry, or NULL if there is no memory. */
+/* Sets the offset of the entry with this name; makes the entry if there is
+ * none.  Returns the entry, or NULL if there is no memory. */
 static struct delay_line *
 set_delay_line(const char *name, unsigned long at)
 {
@@ -258,7 +260,7 @@ form_has_address(void)
 	FILE *form;
 	size_t n;
 
-	form = dsn_open_form(&dsn, "delivery");
+	form = dsn_open_form(&dsn);
 	if (form == NULL)
 		return 0;
 	while (!found && form_next(form, line))
@@ -316,8 +318,8 @@ record_delay_line(const struct diags *d)
 	return at;
 }
 
-/* Makes the item of the current diagnostic line.  Returns 1 if the line belongs
- * into a DSN. */
+/* Returns 1 and sets the item of the current diagnostic line; or 0 if the line
+ * belongs into no DSN. */
 static int
 make_item(struct diags *d, struct item *it)
 {
@@ -326,7 +328,7 @@ make_item(struct diags *d, struct item *it)
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
 		return 0;
 	it->reason_at = record_delay_line(d);
-	/* an older scheduler, which had a list like -x, wrote '-' */
+	/* an older scheduler, which had a list like -x, wrote the tag '-' */
 	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
@@ -342,8 +344,8 @@ make_item(struct diags *d, struct item *it)
 	return has_addressee(d, d->rc.tag == '-');
 }
 
-/* Makes the item of the current recipient, who is late.  Returns 1 if the
- * recipient belongs into a DSN. */
+/* Returns 1 and sets the item of the current recipient, who is late; or 0 if
+ * the recipient belongs into no DSN. */
 static int
 make_late_item(struct diags *d, const struct delay_line *line, struct item *it)
 {
@@ -362,18 +364,18 @@ static void
 begin_walk(void)
 {
 	ctl_seek(&dsn.diags.c, 0);
-	if (!for_delays)	/* "delay" needs what read_delay_lines read */
+	if (!job.is_delay)	/* make_item records the lines anew */
 		free_delay_lines();
 }
 
-/* Makes the next item of the file: 1, or 0 at the end. */
+/* Returns 1 and sets the next item of the file; or 0 at the end. */
 static int
 next_item(struct diags *d, struct item *it)
 {
 	const struct delay_line *line;
 	int found = 0;
 
-	if (for_delays) {
+	if (job.is_delay) {
 		while (!found && (line = next_late_rcpt(d)) != NULL)
 			found = make_late_item(d, line, it);
 	} else {
@@ -398,7 +400,7 @@ add_message(const char *name)
 	it.file = dsn.nfiles;
 	files[it.file] = name;
 	if (dsn_open_control(&dsn, it.file) < 0)
-		return name != job_name || errno == ENOENT ? 0 : -1;
+		return name != job.name || errno == ENOENT ? 0 : -1;
 	begin_walk();
 	while (dsn.n < ITEMS_MOST && next_item(&dsn.diags, &it)) {
 		if (strcmp(g->sender, dsn.sender) != 0)
@@ -421,7 +423,7 @@ add_message(const char *name)
 static struct pause {
 	char	*sender;	/* in the memory behind the struct */
 	double	until;		/* mono; the end of the pause */
-	char	(*names)[NAME_MAX_];	/* messages that wait for the end */
+	char	(*names)[NAME_MAX_];	/* messages that wait for this time */
 	unsigned n, size;	/* names in use; names with memory */
 } *pauses[PAUSES_MOST];
 static unsigned npauses;	/* pauses in use */
@@ -455,8 +457,8 @@ free_old_pauses(void)
 	npauses = kept;
 }
 
-/* Begins a pause, anew in p unless that is NULL.  Without memory there is no
- * pause. */
+/* Begins a pause of the sender, whose earlier pause is p; NULL: there is none.
+ * Without memory there is no pause. */
 static void
 begin_pause(struct pause *p, const char *sender)
 {
@@ -483,11 +485,11 @@ join_pause(const char *sender)
 
 	if (p == NULL || p->until <= now.mono)
 		return 0;
-	for (i = 0; i < p->n && strcmp(p->names[i], job_name) != 0; )
+	for (i = 0; i < p->n && strcmp(p->names[i], job.name) != 0; )
 		i++;
 	if (i == p->n && i < FILES_MOST && mem_grow((void **)&p->names, i,
 	    &p->size, sizeof(*p->names)) == 0)
-		strcpy(p->names[p->n++], job_name);
+		strcpy(p->names[p->n++], job.name);
 	return (long)(p->until - now.mono) + 1;
 }
 
@@ -514,10 +516,11 @@ mark_items(int sent)
 				continue;	/* the message has ended */
 			}
 		}
-		if (for_delays && (ctl_read_rcpt(&d->rc, it->off) < 0 ||
-		    diag_set_delays(d, it->delays[sent]) < 0))
-			return -1;
-		if (!for_delays && diag_set_tag(d, it->at, '+') < 0)
+		if (it->action != ACTION_DELAYED) {
+			if (diag_set_tag(d, it->at, '+') < 0)
+				return -1;
+		} else if (ctl_read_rcpt(&d->rc, it->off) < 0 ||
+		    diag_set_delays(d, it->delays[sent]) < 0)
 			return -1;
 	}
 	return dsn.open != 0 ? fd_sync(d->c.l.fd) : 0;
@@ -531,28 +534,28 @@ send_items(void)
 	char what[40];
 	int marked, err, i;
 
-	/* a trial: the tag of an unsent line is written, since a DSN whose line
-	 * cannot be marked would be sent again and again */
+	/* the tag of an unsent line is written as a trial, since a DSN whose
+	 * line cannot be marked would be sent again and again */
 	if (dsn_open_control(&dsn, 0) < 0 ||
 	    diag_set_tag(&dsn.diags, dsn.items[0].at, ' ') < 0 ||
 	    dsn_write(&dsn, &post) < 0)
 		return -1;
-	marked = !for_delays || mark_items(1) == 0;
+	marked = !job.is_delay || mark_items(1) == 0;
 	if (!marked)
 		post_remove(&post);
 	if (!marked || post_send(&post) < 0) {
 		err = errno;
-		if (for_delays)
+		if (job.is_delay)
 			mark_items(0);
 		errno = err;
 		return -1;
 	}
-	text_add(&result, "%sto=%s rcpts=%u msgs=%u file=router/%lu",
-	    result.len > 0 ? "; " : "", dsn.sender[0] != '\0' ?
+	text_add(&job.result, "%sto=%s rcpts=%u msgs=%u file=router/%lu",
+	    job.result.len > 0 ? "; " : "", dsn.sender[0] != '\0' ?
 	    dsn.sender : "<>", dsn.n, dsn.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_notify(opt.router, what);
-	if (for_delays)
+	if (job.is_delay)
 		return 0;
 	for (i = 0; i < MARK_TRIES; i++) {
 		dsn_close_file(&dsn);
@@ -567,14 +570,14 @@ send_items(void)
 static int
 send_dsn(void)
 {
-	struct pause *p = for_delays ? NULL : find_pause(dsn.sender);
+	struct pause *p = job.is_delay ? NULL : find_pause(dsn.sender);
 	unsigned i;
 
 	dsn.n = dsn.nfiles = 0;
-	if (add_message(job_name) < 0)
+	if (add_message(job.name) < 0)
 		return -1;
 	for (i = 0; p != NULL && i < p->n && dsn.nfiles < FILES_MOST; i++)
-		if (strcmp(p->names[i], job_name) != 0 &&
+		if (strcmp(p->names[i], job.name) != 0 &&
 		    add_message(p->names[i]) < 0)
 			return -1;
 	if (dsn.n == 0)
@@ -583,7 +586,7 @@ send_dsn(void)
 	qsort(dsn.items, dsn.n, sizeof(*dsn.items), compare_items);
 	if (send_items() < 0)
 		return -1;
-	if (!for_delays)
+	if (!job.is_delay)
 		begin_pause(p, dsn.sender);
 	return 0;
 }
@@ -637,14 +640,14 @@ restore_diagnostics(void)
 		for (i = 0; i < dsn.n; i++) {
 			if (dsn.items[i].at != 0)
 				continue;
-			if (ctl_append_diag(job_name, dsn.items[i].off, "",
+			if (ctl_append_diag(job.name, dsn.items[i].off, "",
 			    "5.0.0 (permanent failure)",
 			    "why it failed was not written down", 0) < 0)
 				return -1;
 			added = 1;
 		}
 	} while (dsn.n == ITEMS_MOST);
-	return added ? ctl_sync(job_name) : 0;
+	return added ? ctl_sync(job.name) : 0;
 }
 
 /* Finds the verdict on a message whose DSNs were sent: "ok"; "error" if -x
@@ -691,7 +694,7 @@ send_all(long *wait)
 		begin_walk();
 		/* find the first item whose sender has no pause */
 		while ((found = next_item(&dsn.diags, &it)) != 0 &&
-		    !for_delays && (w = join_pause(dsn.origin.sender)) != 0)
+		    !job.is_delay && (w = join_pause(dsn.origin.sender)) != 0)
 			if (*wait == 0 || w < *wait)
 				*wait = w;
 		if (check_walk(&dsn.diags) < 0)
@@ -702,34 +705,34 @@ send_all(long *wait)
 		if (send_dsn() < 0)
 			return -1;
 		dsn_close_file(&dsn);
-		files[0] = job_name;
+		files[0] = job.name;
 	}
 }
 
 /* Answers the job.  failed: a DSN was not sent, for the reason in errno. */
 static void
-answer_job(const char *name, int failed, long wait)
+answer_job(int failed, long wait)
 {
-	const char *sep = result.len > 0 ? "; " : "", *v = "ok";
+	const char *sep = job.result.len > 0 ? "; " : "", *v = "ok";
 	char later[850];
 
 	if (wait > 0 && !failed) {
 		text_fmt(later, sizeof(later), "+%ld %s%sthe sender gets a "
-		    "DSN after the pause", wait, result_mem, sep);
-		lib_report_job(name, "retryat", later);
+		    "DSN after the pause", wait, job.answer, sep);
+		lib_report_job(job.name, "retryat", later);
 		return;
 	}
-	if (failed || (!for_delays && find_verdict(&v) < 0)) {
-		text_add(&result, "%sa DSN cannot be sent now: %s", sep,
+	if (failed || (!job.is_delay && find_verdict(&v) < 0)) {
+		text_add(&job.result, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
 	} else if (strncmp(v, "error", 5) == 0) {
-		text_add(&result, "%sa failure was reported to no sender",
+		text_add(&job.result, "%sa failure was reported to no sender",
 		    sep);
-	} else if (result.len == 0) {
-		text_add(&result, "no DSN is needed");
+	} else if (job.result.len == 0) {
+		text_add(&job.result, "no DSN is needed");
 	}
-	lib_report_job(name, v, result_mem);
+	lib_report_job(job.name, v, job.answer);
 }
 
 static void
@@ -739,15 +742,16 @@ work(const char *name, const char *host)
 	int failed;
 
 	clock_read();
-	text_init(&result, result_mem, sizeof(result_mem));
-	for_delays = strcmp(host, "delay") == 0;
-	files[0] = job_name = name;
+	text_init(&job.result, job.answer, sizeof(job.answer));
+	job.is_delay = strcmp(host, "delay") == 0;
+	files[0] = job.name = name;
 	dsn.files = files;
+	dsn.form = job.is_delay ? "delay" : "delivery";
 	errno = 0;
-	failed = (for_delays && read_delay_lines() < 0) ||
+	failed = (job.is_delay && read_delay_lines() < 0) ||
 	    (strcmp(host, "failure") == 0 && restore_diagnostics() < 0) ||
-	    send_all(&wait) < 0 || (for_delays && mark_delay_lines() < 0);
-	answer_job(name, failed, wait);
+	    send_all(&wait) < 0 || (job.is_delay && mark_delay_lines() < 0);
+	answer_job(failed, wait);
 	ctl_close_kept();
 	free_delay_lines();
 	dsn_close_file(&dsn);

@@ -169,8 +169,8 @@ put_field(FILE *f, const char *field, const char *value)
 		for (blanks = 0; isspace((unsigned char)*value); value++)
 			blanks++;
 		if (blanks == 0)
-			blanks = 1;	/* before the first word, or in a word
-					 * that is too long */
+			blanks = 1;	/* the word is the first one, or a part
+					 * of a word that is too long */
 		for (n = 0; n < FIELD_WORD && value[n] != '\0' &&
 		    !isspace((unsigned char)value[n]); )
 			n++;
@@ -261,8 +261,8 @@ put_address(FILE *f, const char *field, const char *user)
 /* ---- copied text ------------------------------------------------------- */
 
 /*
- * copy: text that is copied into a DSN.  It is read twice: first without f, to
- * find out what it contains, then to write it.
+ * copy: text that is copied into a DSN.  The text is read twice: first without
+ * f, to find out what it contains, then to write it.
  */
 struct copy {
 	FILE	*f;		/* the DSN; NULL: the text is only measured */
@@ -291,7 +291,8 @@ static void
 fold_line(struct copy *c, int b)
 {
 	int blank = b == ' ' || b == '\t';
-	int more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : b >= 0xc0;
+	/* bytes of the UTF-8 character behind b */
+	int more = (b >= 0xc0) + (b >= 0xe0) + (b >= 0xf0);
 
 	if (b == '\n' || c->col < BREAK_AT ||
 	    (!blank && c->col + more < LINE_MOST))
@@ -438,7 +439,7 @@ read_item(struct dsn *r, const struct item *it)
 
 /* ---- the returned message -------------------------------------------- */
 
-/* Copies a piece of a file: 0, or 1 if c->most leaves no room for its end. */
+/* Copies a piece of a file: 0, or -1 if c->most cuts the piece. */
 static int
 copy_piece(void *copy, const char *s, size_t n)
 {
@@ -446,7 +447,7 @@ copy_piece(void *copy, const char *s, size_t n)
 
 	for (; n > 0 && c->size < c->most; s++, n--)
 		copy_byte(c, (unsigned char)*s);
-	return n > 0;
+	return n > 0 ? -1 : 0;
 }
 
 /* Copies the header: 0 or -1. */
@@ -461,16 +462,17 @@ static int
 copy_body(struct copy *c, const struct dsn *r)
 {
 	char path[PATH_MAX_];
-	int fd, bad;
+	enum copy_end end;
+	int fd;
 
 	text_fmt(path, sizeof(path), "../queue/%s", r->diags.c.name);
 	fd = fd_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
-	bad = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,
-	    c) == COPY_ERROR;
+	end = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,
+	    c);
 	close(fd);
-	return bad ? -1 : 0;
+	return end == COPY_ERROR ? -1 : 0;
 }
 
 /* ---- the frame --------------------------------------------------------- */
@@ -487,8 +489,8 @@ struct draft {
 	int	cut;		/* the header is longer than head */
 	int	fold;		/* the header has lines that are too long */
 	const char *no_body;	/* why the body is not returned, "": nobody
-				 * wants the body; NULL: it is returned */
-	long	arrived;	/* wall, 0: not known */
+				 * wants the body; NULL: the body is returned */
+	long	arrived;	/* time of the arrival, wall; 0: not known */
 	unsigned long count[ACTIONS];	/* items with this action */
 };
 
@@ -624,7 +626,7 @@ measure_copies(struct draft *d, const struct dsn *r)
 /* Counts the items by action, and finds out if the text needs 8 bits, if the
  * body is wanted, and when the message arrived: 0 or -1. */
 static int
-survey(struct draft *d, struct dsn *r)
+survey_items(struct draft *d, struct dsn *r)
 {
 	struct stat st;
 	char path[PATH_MAX_];
@@ -675,7 +677,8 @@ usual_subject(const struct draft *d, const struct dsn *r)
 static void
 put_header(struct draft *d, const struct dsn *r)
 {
-	/* part of the Message-ID, as two files can get the same number */
+	/* DSNs of this process; a part of the Message-ID, as two files can get
+	 * the same number */
 	static unsigned long count;
 	char subject[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(r->sender) ? r->sender : "postmaster";
@@ -828,8 +831,8 @@ put_status(FILE *f, const struct dsn *r, const struct item *it)
 	fprintf(f, "Status: %.*s\n", (int)lib_status_len(s), s);
 }
 
-/* Writes the diagnostic.  That of an expired recipient is its last reason, or
- * the whole text if there is none. */
+/* Writes the diagnostic: the reason if the recipient expired with a reason,
+ * else the whole text. */
 static void
 put_diagnostic(FILE *f, const struct dsn *r, const struct item *it)
 {
@@ -882,7 +885,8 @@ put_recipient(FILE *f, struct dsn *r, const struct item *it)
 	if (it->action != ACTION_DELAYED && has_type(remote))
 		put_field(f, "Remote-MTA", remote);
 	put_diagnostic(f, r, it);
-	/* in a line on a delay, this field is when the recipient expires */
+	/* in a line on a delay, remote is the time at which the recipient
+	 * expires */
 	if (it->action == ACTION_DELAYED && *remote != '\0')
 		put_date(f, "Will-Retry-Until", (long)num_of(remote, NULL));
 	else if (it->action != ACTION_DELAYED && diags->when >= SANE_WALL)
@@ -951,7 +955,7 @@ put_message_part(struct draft *d, struct dsn *r)
 static int
 put_dsn(struct draft *d, struct dsn *r)
 {
-	if (survey(d, r) < 0 || measure_copies(d, r) < 0)
+	if (survey_items(d, r) < 0 || measure_copies(d, r) < 0)
 		return -1;
 	put_envelope(d, r->sender);
 	put_header(d, r);
@@ -963,14 +967,15 @@ put_dsn(struct draft *d, struct dsn *r)
 }
 
 FILE *
-dsn_open_form(const struct dsn *r, const char *form)
+dsn_open_form(const struct dsn *r)
 {
-	FILE *f = form_open(r->forms, form);
+	FILE *f = form_open(r->forms, r->form);
 
-	/* errormail takes the name from mail: it need not be that of a form */
+	/* errormail, which has describe, takes the name from mail, so a name
+	 * that no form can have is no mistake there */
 	if (f == NULL && errno != ENOENT &&
-	    !(errno == EINVAL && form == r->form))
-		lib_note("form %s/%s: %s", r->forms, form, strerror(errno));
+	    !(errno == EINVAL && r->describe != NULL))
+		lib_note("form %s/%s: %s", r->forms, r->form, strerror(errno));
 	return f;
 }
 
@@ -978,29 +983,28 @@ int
 dsn_write(struct dsn *r, struct post *p)
 {
 	struct draft d;
-	int bad, err;
+	int result, err;
 
 	memset(&d, 0, sizeof(d));
 	if (post_open(&d.post, "..", "bounce") < 0)
 		return -1;
 	text_fmt(d.boundary, sizeof(d.boundary), "=_%s",
 	    strrchr(d.post.path, ':') + 1);
-	d.form = dsn_open_form(r, r->form != NULL ? r->form :
-	    r->items[0].action == ACTION_DELAYED ? "delay" : "delivery");
+	d.form = dsn_open_form(r);
 	r->has_form = d.form != NULL;
 	errno = EIO;		/* a reason for failures without an errno */
-	bad = put_dsn(&d, r);
+	result = put_dsn(&d, r);
 	err = errno;
 	if (d.form != NULL)
 		fclose(d.form);
 	dsn_close_file(r);
 	errno = err;
-	if (bad)
+	if (result < 0)
 		post_remove(&d.post);
 	else
-		bad = post_sync(&d.post);
+		result = post_sync(&d.post);
 	*p = d.post;
-	return bad;
+	return result;
 }
 
 /* ---- options --------------------------------------------------------- */

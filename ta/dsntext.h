@@ -46,7 +46,7 @@ struct dsn {
 	 * them. */
 	void	(*describe)(struct dsn *, const struct item *);
 	int	ctl;		/* with describe: the open control file */
-	const char *form;	/* name of the form, NULL: the action's form */
+	const char *form;	/* name of the form */
 	const char *subject;	/* NULL: made from the actions */
 	/* Members below are set and used by dsntext.c. */
 	struct diags diags;	/* the open file */
@@ -73,7 +73,7 @@ struct item *dsn_add_item(struct dsn *);
 /* Opens the file with this index, unless it is open: 0, or -1 with errno. */
 int	dsn_open_control(struct dsn *, unsigned file);
 void	dsn_close_file(struct dsn *);
-/* Opens the form with this name, or returns NULL. */
-FILE	*dsn_open_form(const struct dsn *, const char *);
+/* Opens the form, or returns NULL. */
+FILE	*dsn_open_form(const struct dsn *);
 
 #endif

@@ -137,7 +137,7 @@ check_all(void)
 
 /* A job, and the same again. */
 static void
-job(const char *host)
+work_twice(const char *host)
 {
 	int i;
 
@@ -161,8 +161,8 @@ LLVMFuzzerTestOneInput(const unsigned char *s, size_t n)
 	fuzz_file(NAME, s, n);
 	fuzz_file("../queue/" NAME, "the body\n", 9);
 	logs.level = L_ERR - 1;
-	job("delay");
-	job("failure");
+	work_twice("delay");
+	work_twice("failure");
 	check_file(n, fuzz_read(NAME, after, sizeof(after)));
 	unlink(NAME);
 	return 0;
