@@ -59,7 +59,7 @@ box_set_outcome(struct outcome *end, int code, const char *status,
 	return -1;
 }
 
-/* Defers with the text that m->end has already: -1. */
+/* Sets the outcome to a deferral that keeps the text of m->end.  Returns -1. */
 static int
 set_deferred(struct mail *m, const char *status)
 {
@@ -75,7 +75,7 @@ box_defer(struct mail *m, const char *fault)
 	return set_deferred(m, "4.2.0");
 }
 
-/* Ends with the status that fits errno err of a system call on path. */
+/* The status depends on err, the errno of a system call on path. */
 int
 box_failed(struct mail *m, const char *verb, const char *path, int err)
 {
@@ -189,21 +189,22 @@ static int
 sign_lock(int fd, const char *lock)
 {
 	char line[300], host[256];
-	int held = fd_lock(fd) == 0;
+	int has_lock = fd_lock(fd) == 0;
 
-	if ((!held && (errno == EACCES || errno == EAGAIN)) ||
+	if ((!has_lock && (errno == EACCES || errno == EAGAIN)) ||
 	    is_replaced(fd, lock))
 		return -1;
 	copy_host_name(host, sizeof(host));
 	text_fmt(line, sizeof(line), "%ld:%s%s\n", (long)getpid(), host,
-	    held ? " fcntl" : "");
+	    has_lock ? " fcntl" : "");
 	fd_write(fd, line, strlen(line));
 	return 0;
 }
 
-/* Makes box.lock, unless we may not write to the directory: 0, and m->locked
- * says if there is a lock; or -1.  Others may not open box.lock, as an fcntl
- * lock of theirs would make it seem alive. */
+/* Makes box.lock and sets m->locked: 0, or -1 with the outcome.  Returns 0
+ * without a box.lock if we may not write to the directory.  LOCK_MODE keeps
+ * others from opening box.lock, as an fcntl lock of another process would make
+ * a stale box.lock seem alive. */
 static int
 make_dot_lock(struct mail *m)
 {
@@ -223,8 +224,8 @@ make_dot_lock(struct mail *m)
 		if (errno != EEXIST)
 			return box_failed(m, "make", m->lock, errno);
 		if (remove_stale_lock(m->lock) == 0 && ++removed == 1)
-			continue;	/* one retry needs no time; others nap,
-					 * so that the loop ends */
+			continue;	/* only the first retry is without a
+					 * nap, so that the loop ends */
 		if (nap_for_lock(m) < 0)
 			return box_defer(m, "is locked by another program");
 	}
@@ -269,6 +270,7 @@ is_beyond_limit(const struct mail *m, off_t n)
 	return m->size_limit > 0 && m->before + m->written + n > m->size_limit;
 }
 
+/* Sets the outcome if the box has no room for the message.  Returns -1. */
 static int
 defer_full(struct mail *m)
 {
@@ -316,7 +318,7 @@ flush_buf(struct mail *m)
 	m->used = 0;
 }
 
-/* The function put of the filter: 0; or an errno, EFBIG if the box is full. */
+/* The function put of the filter: 0, or -1 with m->error. */
 static int
 put_bytes(void *mail, const char *s, size_t n)
 {
@@ -331,7 +333,7 @@ put_bytes(void *mail, const char *s, size_t n)
 		memcpy(m->buf + m->used, s, k);
 		m->used += k;
 	}
-	return m->error;
+	return m->error == 0 ? 0 : -1;
 }
 
 static void
@@ -561,7 +563,6 @@ append_message(struct mail *m)
 {
 	struct stat st;
 	size_t n;
-	int bad;
 
 	if (fstat(m->fd, &st) < 0)
 		return box_failed(m, "read", m->box, errno);
@@ -571,12 +572,12 @@ append_message(struct mail *m)
 	if (begin_message(m, "") < 0)
 		return -1;
 	put_empty_line(m);
-	bad = write_message(m, m->box, 1);
-	if (bad == 0 && m->before == 0 && sync_parent(m->box) < 0)
-		bad = box_failed(m, "write to", m->box, errno);
-	if (bad == 0) {
-		send_outcome(m, THERE, "");
-		return 0;
+	if (write_message(m, m->box, 1) == 0) {
+		if (m->before > 0 || sync_parent(m->box) == 0) {
+			send_outcome(m, THERE, "");
+			return 0;
+		}
+		box_failed(m, "write to", m->box, errno);
 	}
 	n = strlen(m->end->text);
 	if (cut_back(m) < 0)
@@ -673,7 +674,7 @@ make_names(struct mail *m, char *tmp, char *new, size_t size)
 static int
 write_tmp(struct mail *m, const char *tmp)
 {
-	int bad;
+	int result;
 
 	if (m->size_limit > 0)
 		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
@@ -682,9 +683,9 @@ write_tmp(struct mail *m, const char *tmp)
 	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
-	bad = write_message(m, tmp, 0);
+	result = write_message(m, tmp, 0);
 	close(m->fd);		/* the file is synced already */
-	return bad;
+	return result;
 }
 
 static int
@@ -692,7 +693,7 @@ deliver_to_maildir(struct mail *m)
 {
 	static const char *const subdir[] = { "", "tmp", "new", "cur" };
 	char tmp[PATH_SIZE + 300], new[PATH_SIZE + 300];
-	int i, bad;
+	int i, result;
 
 	for (i = 0; i < 4; i++) {
 		text_fmt(tmp, sizeof(tmp), "%s%s", m->box, subdir[i]);
@@ -701,13 +702,13 @@ deliver_to_maildir(struct mail *m)
 			return box_failed(m, "make", tmp, errno);
 	}
 	make_names(m, tmp, new, sizeof(tmp));
-	bad = write_tmp(m, tmp);
+	result = write_tmp(m, tmp);
 	/* a file system without links gets a rename */
-	if (bad == 0 && link(tmp, new) < 0 &&
+	if (result == 0 && link(tmp, new) < 0 &&
 	    (errno == EEXIST || rename(tmp, new) < 0))
-		bad = box_failed(m, "make", new, errno);
+		result = box_failed(m, "make", new, errno);
 	unlink(tmp);
-	if (bad < 0)
+	if (result < 0)
 		return -1;
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
 	if (dir_sync(tmp) < 0) {

@@ -63,7 +63,8 @@ struct mail {
 	char	buf[4096];
 };
 
-/* These set the outcome and return -1, which the caller returns. */
+/* The next three functions set the outcome.  They return -1, so that a caller
+ * can return their value. */
 int	box_set_outcome(struct outcome *, int code, const char *status,
 	    const char *text);
 int	box_defer(struct mail *, const char *fault);	/* 4.2.0 BOX FAULT */

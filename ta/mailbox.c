@@ -53,7 +53,7 @@
 static struct {
 	const char *dir;	/* the mail directory */
 	const char *template;	/* path of a box, with %u and %h */
-	int	names;		/* -n: names are not those of users */
+	int	names;		/* -n: a name need not be that of a user */
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
 	long	time_limit;	/* seconds of a program, or of a delivery beyond
@@ -62,13 +62,14 @@ static struct {
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
 #define UNDO_LIMIT	10.0	/* seconds to remove a part of a message */
-#define NO_MAIL		"/dev/null"	/* file that users name to get no mail;
-					 * nobody opens it */
+#define NO_MAIL		"/dev/null"	/* path that users give to get no mail;
+					 * the agent does not open this file */
 
 /* ---- users ----------------------------------------------------------- */
 
-/* Sets the outcome if a user was not found: this one if errno is 0, as there is
- * no such user; else a deferral.  Returns -1. */
+/* Sets the outcome after a user was not found.  There is no such user if errno
+ * is 0, and the outcome is that of the arguments; else it is a deferral.
+ * Returns -1. */
 static int
 set_no_user(struct outcome *end, int code, const char *status,
     const char *text)
@@ -117,8 +118,8 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* u->name gets the system's spelling, such as in upper case.  For a
-	 * uid the name makes no path, so it may be any name */
+	/* u->name gets the system's spelling, such as in upper case; the name
+	 * of a uid makes no path, so any name is safe */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -186,8 +187,8 @@ set_box_user(const char *word, struct user *u, struct outcome *end)
 	    "there is no such user here");
 }
 
-/* Returns the '@' before the host in a recipient.  NULL: there is none outside
- * a path, a command or a quoted name. */
+/* Returns the '@' before the host in a recipient, or NULL if there is no host.
+ * An '@' in a path, a command or a quoted name is before no host. */
 static const char *
 find_at_sign(const char *word)
 {
@@ -580,9 +581,12 @@ deliver_to_program(struct mail *m, char *command)
 	run.arg = m;
 	run.limit = opt.time_limit;
 	if (run_program(&run) < 0) {
-		box_failed(m, run.tmp_failed ? "copy the message into" :
-		    errno == EIO ? "read the message for" : "run",
-		    run.tmp_failed ? run_tmp() : command, errno);
+		if (run.tmp_failed)
+			box_failed(m, "copy the message into", run_tmp(),
+			    errno);
+		else
+			box_failed(m, errno == EIO ? "read the message for" :
+			    "run", command, errno);
 		return;
 	}
 	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
@@ -646,7 +650,7 @@ static void
 deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
     double *left, struct outcome *end)
 {
-	static struct mail m;	/* large, and there is only one at a time */
+	static struct mail m;	/* static, as the struct is large */
 	struct user user;
 	char word[PATH_SIZE];
 	struct text t;
@@ -743,7 +747,7 @@ set_usual_dir(void)
 	struct stat st;
 	int i;
 
-	opt.dir = getenv("MAILBOX");	/* ZMailer's name for it */
+	opt.dir = getenv("MAILBOX");	/* ZMailer's name of the directory */
 	if (opt.dir != NULL && *opt.dir == '/' && strchr(opt.dir, '%') == NULL)
 		return;
 	for (i = 0; i < 4; i++) {
