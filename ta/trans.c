@@ -59,7 +59,7 @@ struct trans {
 	int	data;		/* the server waits for the message */
 	char	line[COMMAND];
 	size_t	len[TRANS_MAX + 2];	/* bytes of each command sent */
-	char	accepted[TRANS_MAX];
+	char	accepted[TRANS_MAX];	/* 1: the recipient was accepted */
 };
 
 /* ---- verdicts -------------------------------------------------------- */
@@ -102,7 +102,7 @@ status_tail(enum esmtp_stage stage, int code)
 }
 
 /* What a reply or a reason is about, by stage.  ES_BLOCK is a connection that
- * broke within the message, ES_DOT one that broke behind it. */
+ * broke within the message, ES_DOT one that broke behind the message. */
 static const char *const command[ES_STAGES] = {
 	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
 };
@@ -124,8 +124,8 @@ start_verdict(struct verdict *w, const struct esmtp *c, int code)
 	text_fmt(w->remote, sizeof(w->remote), "dns; %s", c->peer.name);
 }
 
-/* Sets the text of the verdict to the server's reply, or to why there was none.
- */
+/* Sets the text of the verdict to the server's reply, or to the reason why
+ * there was no reply. */
 static void
 set_text(struct verdict *w, const struct esmtp *c, const char *what)
 {
@@ -321,12 +321,11 @@ apply_reply(struct trans *t, int i)
 	}
 }
 
-/* Sends MAIL, RCPT and DATA: 0, or -1 when the connection is over.  Sets
- * answered to the number of replies. */
-static int
-send_envelope(struct trans *t, int *answered)
+/* Sends MAIL, RCPT and DATA, and reads the replies. */
+static enum trans_end
+send_envelope(struct trans *t)
 {
-	enum esmtp_stage stage;
+	enum esmtp_stage stage = ES_MAIL;	/* of command i */
 	size_t unanswered = 0;
 	int i, next = 0;
 
@@ -336,20 +335,19 @@ send_envelope(struct trans *t, int *answered)
 			if (!can_send(t, next, unanswered))
 				break;
 			if (esmtp_say(t->c, t->line) < 0)
-				return -1;
+				return i == 0 ? TRANS_EARLY : TRANS_LOST;
 			unanswered += t->len[next++];
 		}
-		if (i == next)	/* MAIL or all RCPT were refused: no more */
-			return 0;
-		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
+		if (i == next)	/* MAIL or all RCPT were refused */
+			break;
 		t->c->phase = command[stage];
 		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
-			return -1;
-		*answered = i + 1;
+			return i == 0 ? TRANS_EARLY : TRANS_LOST;
 		unanswered -= t->len[i];
 		apply_reply(t, i);
+		stage = i < t->n ? ES_RCPT : ES_DATA;
 	}
-	return 0;
+	return TRANS_OVER;
 }
 
 /* ---- the message ----------------------------------------------------- */
@@ -359,7 +357,7 @@ send_envelope(struct trans *t, int *answered)
 static int
 send_message(struct trans *t)
 {
-	static struct wire w;
+	static struct wire w;	/* static, as the struct is large */
 
 	wire_start(&w, esmtp_put, t->c);
 	/* a message that has changed since measure_message gets no dot */
@@ -384,11 +382,12 @@ send_data(struct trans *t)
 	}
 	if (send_message(t) < 0) {
 		if (t->c->fd < 0) {
-			/* not ES_DOT: a 2xx before the dot is no success */
+			/* the stage is not ES_DOT, as a 2xx before the dot is
+			 * no success */
 			report_accepted(t, ES_BLOCK);
 			return;
 		}
-		esmtp_close(t->c);	/* no dot: nothing is delivered */
+		esmtp_close(t->c);	/* nothing is delivered without a dot */
 		report_own(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return;
@@ -417,7 +416,8 @@ reset_session(struct esmtp *c)
 	return c->code / 100 == 2 ? 0 : -1;
 }
 
-/* Counts the bytes of the message: 0, or -1 if that leads to a verdict. */
+/* Counts the bytes of the message: 0, or -1 if verdicts were reported, as the
+ * message cannot be sent. */
 static int
 measure_message(struct trans *t, int seven)
 {
@@ -451,8 +451,8 @@ enum trans_end
 trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
     int seven)
 {
-	static struct trans t;	/* large, and there is only one at a time */
-	int answered = 0;
+	static struct trans t;	/* static, as the struct is large */
+	enum trans_end end;
 
 	memset(&t, 0, sizeof(t));
 	t.c = c;
@@ -463,9 +463,8 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 		return TRANS_OVER;
 	if (reset_session(c) < 0)
 		return TRANS_EARLY;
-	if (send_envelope(&t, &answered) < 0)
-		return answered == 0 ? TRANS_EARLY : TRANS_LOST;
+	end = send_envelope(&t);
 	if (t.data)
 		send_data(&t);
-	return TRANS_OVER;
+	return end;
 }
