@@ -93,10 +93,11 @@ shares_dsn(const struct lib_rcpt *r, const struct lib_rcpt *first)
 static void
 describe_item(struct dsn *r, const struct item *it)
 {
+	/* the texts are static, as the DSN points to them */
 	static char text[REASON_SIZE + WORD_MAX_ + 200];
 	static char diagnostic[REASON_SIZE + WORD_MAX_];
 	static char none[] = "", status[8];
-	char why[REASON_SIZE];
+	char why[REASON_SIZE] = "";
 	const struct kind *kind = kind_of(it->rcpt->host);
 	const char *p = it->rcpt->dsn;
 	int known = kind->word[0] != '\0';
@@ -105,7 +106,6 @@ describe_item(struct dsn *r, const struct item *it)
 	while (p != NULL && strncmp(p, "WHY=", 4) != 0)
 		if ((p = strchr(p, ' ')) != NULL)
 			p++;
-	why[0] = '\0';
 	if (p != NULL)
 		xtext_read(p + 4, strcspn(p + 4, " "), why, sizeof(why));
 	text_init(&t, text, sizeof(text));
@@ -167,22 +167,22 @@ serve_rcpts(struct lib_job *job, struct lib_rcpt *first)
 {
 	struct lib_rcpt *r;
 	struct post post;
-	const char *status;
+	const char *status = NULL;
 	char text[1000];
-	int sent;
+	int code = 0;
 
-	sent = send_dsn(job, first, &post) == 0;
-	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
-	if (sent)
-		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
-		    first->from->dsn_to, post.num);
-	else
+	if (send_dsn(job, first, &post) < 0) {
+		code = X_TEMPFAIL;
+		status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 		text_fmt(text, sizeof(text), "the DSN to the sender "
 		    "cannot be written: %s", strerror(errno));
+	} else {
+		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
+		    first->from->dsn_to, post.num);
+	}
 	for (r = first; r != NULL; r = r->next)
 		if (shares_dsn(r, first))
-			lib_report(job, r, sent ? 0 : X_TEMPFAIL,
-			    sent ? NULL : status, text, 0);
+			lib_report(job, r, code, status, text, 0);
 }
 
 static void
@@ -210,14 +210,14 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* For -N: checks that the forms can be read.  A directory of -d (named) must be
- * there.  Returns the exit code. */
+/* For -N: checks that the forms can be read, and if -d was given (named) that
+ * their directory is there.  Returns the exit code. */
 static int
 check_forms(int named)
 {
 	const struct kind *k;
 	FILE *f;
-	int bad = 0;
+	int code = 0;
 
 	if (named && access(dsn.forms, X_OK) < 0) {
 		fprintf(stderr, "errormail: forms %s: %s\n", dsn.forms,
@@ -231,10 +231,10 @@ check_forms(int named)
 		else if (errno != ENOENT) {
 			fprintf(stderr, "errormail: form %s/%s: %s\n",
 			    dsn.forms, k->word, strerror(errno));
-			bad = X_CONFIG;
+			code = X_CONFIG;
 		}
 	}
-	return bad;
+	return code;
 }
 
 int

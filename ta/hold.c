@@ -67,7 +67,7 @@
 static const char *scripts;		/* directory of the programs */
 static const struct lib_job *job;	/* the current job */
 
-static char text[400];	/* the text of the verdict */
+static char text[400];	/* memory of a verdict's text */
 
 /* ---- as nobody ------------------------------------------------------- */
 
@@ -248,7 +248,6 @@ static void
 run_script(struct lib_verdict *v, char *name, char *arg)
 {
 	char path[1000], why[sizeof(text)], *argv[3];
-	struct lib_verdict end;
 	struct run run;
 
 	argv[0] = name;
@@ -269,9 +268,9 @@ run_script(struct lib_verdict *v, char *name, char *arg)
 			defer(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
-		/* only the text is used, so RUN_USERS does not matter */
-		run_verdict(&run, RUN_USERS, "4.3.0", &end, why, sizeof(why));
-		defer(v, "4.3.0", "%s", end.text);
+		/* why alone is used, so RUN_USERS does not matter */
+		run_verdict(&run, RUN_USERS, "4.3.0", v, why, sizeof(why));
+		defer(v, "4.3.0", "%s", why);
 	}
 }
 
@@ -293,7 +292,7 @@ check_script(struct lib_verdict *v, const char *arg)
 		run_script(v, name, slash);
 }
 
-/* For an unknown user the condition holds, so that the router reports him. */
+/* The condition holds for an unknown user, so that the router reports him. */
 static void
 check_home(struct lib_verdict *v, const char *arg)
 {
@@ -333,17 +332,13 @@ static const struct {
 static void
 check_condition(struct lib_verdict *v, const char *host)
 {
-	const char *colon = strchr(host, ':');
-	char word[20];
-	size_t i;
+	size_t i, n = strcspn(host, ":");
 
-	if (colon != NULL && text_fmt(word, sizeof(word), "%.*s",
-	    (int)(colon - host), host) == 0)
-		for (i = 0; i < sizeof(condition) / sizeof(*condition); i++)
-			if (lib_is_same(word, condition[i].word)) {
-				condition[i].check(v, colon + 1);
-				return;
-			}
+	for (i = 0; i < sizeof(condition) / sizeof(*condition); i++)
+		if (host[n] == ':' && ctl_is_word(host, n, condition[i].word)) {
+			condition[i].check(v, host + n + 1);
+			return;
+		}
 	fail(v, "\"%s\" is a condition unknown here", host);
 }
 

@@ -13,8 +13,8 @@
  * than a program can be given.
  *
  * An address that begins with '-' would be an option, here or on the machine
- * that a command of uux is for.  It fails before a program runs.  So does, for
- * UUCP, an address with bytes that mean something to uux or to a shell there.
+ * that a command of uux is for.  It fails before a program runs.  For UUCP an
+ * address with bytes that mean something to uux or to a shell there fails, too.
  *
  * The exit code decides, as in sysexits.  Only codes about the recipient or the
  * message are final: wrong data, no such user or host, unavailable, no
@@ -59,8 +59,8 @@ static struct {
 	const char *table;	/* path of the table */
 	long	limit;		/* seconds for one run, 0: any */
 	int	as_root;	/* -0: the program may run as root */
-	const char *user;	/* -u: the program runs as this user, NULL: as
-				 * the agent's user */
+	const char *user;	/* -u: the user of the program, NULL: the
+				 * agent's user */
 	uid_t	uid;		/* ids of user */
 	gid_t	gid;
 } opt = { NULL, NULL, 600, 0, NULL, 0, 0 };
@@ -138,17 +138,18 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 	if ((has_flag(gr, "b") && put_smtp_commands(gr) < 0) ||
 	    (!has_flag(gr, "bn") && put_from_line(gr) < 0))
 		return -1;
-	if (has_flag(gr, "P") && (filter_text(f, "Return-Path: <") != 0 ||
-	    filter_text(f, gr->rcpt[0]->from->address) != 0 ||
-	    filter_text(f, ">\n") != 0))
+	if (has_flag(gr, "P") && (filter_text(f, "Return-Path: <") < 0 ||
+	    filter_text(f, gr->rcpt[0]->from->address) < 0 ||
+	    filter_text(f, ">\n") < 0))
 		return -1;
 	if (!has_flag(gr, "ERbX"))
 		return lib_message(gr->job, gr->rcpt[0], put, out);
 	if (lib_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
-	    filter_flush(f) != 0)
+	    filter_flush(f) < 0)
 		return -1;
-	return !has_flag(gr, "b") ? 0 : filter_text(f, f->last == '\n' ?
-	    ".\nQUIT\n" : "\n.\nQUIT\n");
+	if (!has_flag(gr, "b"))
+		return 0;
+	return filter_text(f, f->last == '\n' ? ".\nQUIT\n" : "\n.\nQUIT\n");
 }
 
 /* ---- arguments ------------------------------------------------------- */
@@ -186,6 +187,8 @@ add_arg(struct group *gr, int *argc, struct text *t, const char *word,
 {
 	const char *g = r->from->address;
 
+	if (*g == '\0')
+		g = has_flag(gr, "U") ? "MAILER-DAEMON" : "<>";
 	if (*argc == ARGS)
 		return -1;
 	gr->argv[(*argc)++] = t->s + t->len;
@@ -193,8 +196,7 @@ add_arg(struct group *gr, int *argc, struct text *t, const char *word,
 		if (*word != '$')
 			text_put(t, word, 1);
 		else if (*++word == 'g')
-			text_add(t, "%s", *g != '\0' ? g :
-			    has_flag(gr, "U") ? "MAILER-DAEMON" : "<>");
+			text_add(t, "%s", g);
 		else if (*word == 'h')
 			text_add(t, "%s", r->host);
 		else if (*word == 'u')
@@ -212,8 +214,6 @@ static int
 make_args(struct group *gr, int n)
 {
 	const struct mailer *m = gr->mailer;
-	const char *extra = has_flag(gr, "f") ? "-f" :
-	    has_flag(gr, "r") ? "-r" : NULL;
 	int argc = 0, i, j;
 	long room = sysconf(_SC_ARG_MAX);
 	struct text t;
@@ -226,8 +226,8 @@ make_args(struct group *gr, int n)
 			if (add_arg(gr, &argc, &t, m->words[i],
 			    gr->rcpt[j]) < 0)
 				return -1;
-		if (i == 0 && extra != NULL &&
-		    (add_arg(gr, &argc, &t, extra, gr->rcpt[0]) < 0 ||
+		if (i == 0 && has_flag(gr, "fr") && (add_arg(gr, &argc, &t,
+		    has_flag(gr, "f") ? "-f" : "-r", gr->rcpt[0]) < 0 ||
 		    add_arg(gr, &argc, &t, "$g", gr->rcpt[0]) < 0))
 			return -1;
 	}
@@ -418,20 +418,20 @@ read_mailer(struct mailer *m, char *why, size_t size)
 static void
 work(struct lib_job *job)
 {
-	static struct mailer mailer;	/* both are large */
+	static struct mailer mailer;	/* static, as these structs are large */
 	static struct group gr;
 	char why[1000];
 	const char *status;
 	struct lib_rcpt *r;
-	int bad;
+	int has_mailer;
 
 	gr.job = job;
 	gr.mailer = &mailer;
-	bad = read_mailer(&mailer, why, sizeof(why));
+	has_mailer = read_mailer(&mailer, why, sizeof(why)) == 0;
 	for (r = job->rcpts; r != NULL && lib_has_scheduler(); r = r->next) {
 		if (!r->unreported)
 			continue;
-		if (bad < 0)
+		if (!has_mailer)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", why, 0);
 		else if ((status = rcpt_error(&gr, r)) != NULL)
 			lib_report(job, r, X_UNAVAILABLE, status, "an address "
@@ -449,7 +449,7 @@ work(struct lib_job *job)
 static int
 check_mailer(void)
 {
-	static struct mailer m;
+	static struct mailer m;		/* static, as the struct is large */
 	char why[300];
 
 	if (read_mailer(&m, why, sizeof(why)) == 0) {
