@@ -50,7 +50,9 @@ double dest_period = 300;	/* seconds between rounds of files */
 static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
-	unsigned errors, last_errors;	/* of this round and of the last one */
+	unsigned errors;	/* errors in this round */
+	unsigned last_errors;	/* errors in the round before it; 0 if the path
+				 * has changed since */
 	unsigned most;		/* destinations in core; beyond this number the
 				 * files of other hosts add no destination */
 } db;
@@ -467,10 +469,11 @@ dest_sync_files(int at_once)
 	if (*path == '\0')
 		return db.due - now.mono;
 	if (is_new) {
-		if (q.dests.n > 0)	/* the new file lacks them all */
+		if (q.dests.n > 0)	/* our file lacks these destinations */
 			q.unsaved = CHANGES;
+		db.errors = db.last_errors = 0;
 		read_dest_file(own_path(), NULL);
-		db.errors = 0;	/* else the next errors would not be logged */
+		db.errors = 0;	/* the next rounds do not read our file */
 	}
 	begin_error_count();
 	if (q.unsaved & CHANGES)

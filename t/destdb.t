@@ -308,6 +308,7 @@ clocks 'a clock that went back takes nothing off the sleep' \
 rm -f "$db"
 sed "s|^PARAMdestdb.*|PARAMdestdb $tmp/none/known|" "$tmp/cf" >"$tmp/cf1"
 mv "$tmp/cf1" "$tmp/cf"
+sed "s|^PARAMdestdb.*|PARAMdestdb $tmp/rubbish|" "$tmp/cf" >"$tmp/cf.rubbish"
 start
 put "$po" 301-1 dead third.test u
 wait_log 'asleep channel=dead host=third.test'
@@ -317,6 +318,22 @@ ok 'a file that cannot be written is logged' wait_log \
 sched_stop
 is 'a file that cannot be written is logged once and stops nothing' \
     "$sched_rc $(count 'cannot be written')" '0 1'
+: >"$tmp/rubbish"
+start
+wait_log 'load msg=301-1'
+put "$po" 302-1 dead fourth.test u
+wait_log 'asleep channel=dead host=fourth.test'
+kill -HUP "$sched_pid"
+wait_log 'cannot be written'
+mkdir "$tmp/none"
+kill -HUP "$sched_pid"
+ok 'the file is written when its directory is there' \
+    wait_for 30 [ -s "$tmp/none/known" ]
+mv "$tmp/cf.rubbish" "$tmp/cf"
+kill -HUP "$sched_pid"
+ok 'the first error of another file is logged after a round without errors' \
+    wait_log "destdb file=$tmp/rubbish is empty, damaged"
+sched_stop
 rm -rf "$po"
 
 # ---- hosts that share a directory ---------------------------------------------------------
