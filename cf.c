@@ -42,6 +42,21 @@
 #define ID_MOST		4294967294UL	/* (uid_t)-1 is no id */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
+/* reading: a config, with the members that this module alone uses. */
+struct reading {
+	struct config config;	/* the first member, for conversions */
+	char	*text;		/* the words of the file; settings point here */
+	struct setting defaults;	/* values before any clause */
+	const struct clause **matched;	/* clauses that cf_match collects, with
+					 * room for all */
+	struct conf *confs;
+	long	bouncelimit;	/* seconds between DSNs on failures to one
+				 * sender; 0: no pause */
+	long	bouncesize;	/* bytes of a message that are returned */
+	const char *dsnoptions;	/* PARAMdsn: more options of the agent dsn */
+	char	*dsn;		/* command of the channel dsn */
+};
+
 /* ---- the tables ------------------------------------------------------ */
 
 const struct keyword cf_keywords[] = {
@@ -96,6 +111,7 @@ const struct keyword cf_keywords[] = {
 /* The PARAMs.  Their names are here without "PARAM". */
 static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
+#define OWN(m) offsetof(struct reading, m), sizeof(((struct reading *)0)->m)
 #define PARAM_MOST 999999999L
 	/* sockets, files and names */
 	{ "notifysock", T_SOCKET, AT(notifysock), 0, 0,
@@ -113,9 +129,9 @@ static const struct keyword params[] = {
 	/* DSNs, reasons and the log */
 	{ "global-report-interval", T_SPAN, AT(reportevery), 0, SPAN_MOST,
 	    "300" },
-	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, SPAN_MOST, "0" },
-	{ "dsn", T_COMMAND, AT(dsnoptions), 0, 0, NULL },
-	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
+	{ "bouncelimit", T_SPAN, OWN(bouncelimit), 0, SPAN_MOST, "0" },
+	{ "dsn", T_COMMAND, OWN(dsnoptions), 0, 0, NULL },
+	{ "bouncesize", T_NUMBER, OWN(bouncesize), 0, PARAM_MOST, "65536" },
 	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, "1000" },
 	{ "logaddresses", T_ANSWER, AT(logaddresses), 0, 0, "yes" },
 	{ NULL, T_FLAG, 0, 0, 0, 0, NULL }
@@ -241,9 +257,8 @@ static struct {
 				 * "-" */
 	int	word_line;	/* the line of word */
 	const char *bare;	/* the last keyword of this line whose value has
-				 * no quotes, or NULL */
-	int	bare_told;	/* 1: an error about the words behind bare was
-				 * reported */
+				 * no quotes, or NULL; "": an error about words
+				 * behind that value was reported */
 	struct config *config;
 	struct clause *at;	/* the current clause, or NULL */
 	struct clause **link;	/* the end of the list of clauses */
@@ -365,7 +380,6 @@ read_value(void)
 	if (c != '"') {
 		value = rd.p;
 		rd.bare = rd.word;
-		rd.bare_told = 0;
 		cut_word(0);
 		return value;
 	}
@@ -770,11 +784,11 @@ report_unknown(int has_value)
 		return;
 	}
 	if (!has_value && rd.bare != NULL) {
-		if (!rd.bare_told)
+		if (*rd.bare != '\0')
 			report(CF_ERROR, "is no keyword; if it is a part of "
 			    "the value of %s, write %s=\"...\"", rd.bare,
 			    rd.bare);
-		rd.bare_told = 1;
+		rd.bare = "";
 		return;
 	}
 	if (*rd.word == '\0')
@@ -983,9 +997,9 @@ set_param_default(const struct keyword *k)
 
 /* Makes the command of the agent dsn, which is in ${MAILBIN} or where it was
  * installed, with options for the PARAMs that are set; NULL without memory.
- * Sets c->nodsn. */
+ * Sets r->config.nodsn. */
 static char *
-make_dsn_command(struct config *c)
+make_dsn_command(struct reading *r)
 {
 	static const char installed[] = MAILBIN "/ta/dsn";
 	char line[2 * PATH_MAX_ + CMD_BYTES];
@@ -996,21 +1010,21 @@ make_dsn_command(struct config *c)
 	if (access(line, X_OK) < 0 && access(installed, X_OK) == 0)
 		name = installed;
 	else
-		c->nodsn = access(line, X_OK) < 0;
+		r->config.nodsn = access(line, X_OK) < 0;
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%s -d ${MAILSHARE}/forms -p %ld -s %ld -n '%s'", name,
-	    c->bouncelimit, c->bouncesize, c->mailname);
-	if (c->routernotify != NULL)
-		text_add(&t, " -r '%s'", c->routernotify);
-	if (c->dsnoptions != NULL)
-		text_add(&t, " %s", c->dsnoptions);
+	    r->bouncelimit, r->bouncesize, r->config.mailname);
+	if (r->config.routernotify != NULL)
+		text_add(&t, " -r '%s'", r->config.routernotify);
+	if (r->dsnoptions != NULL)
+		text_add(&t, " %s", r->dsnoptions);
 	return mem_dup(line);
 }
 
 struct config *
 cf_read_file(const char *file, void (*say)(enum finding, const char *))
 {
-	struct config *config = mem_get(sizeof(*config));
+	struct reading *r = mem_get(sizeof(*r));
 	const struct keyword *k;
 	const char *bad;
 
@@ -1018,21 +1032,21 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	rd.file = file;
 	rd.say = say;
 	rd.word = "-";
-	rd.config = config;
-	if (config == NULL) {
+	if (r == NULL) {
 		report(CF_ERROR, "no memory");
 		return NULL;
 	}
-	config->mailname = mem_dup(mailname(opt.mailshare));
+	rd.config = &r->config;
+	rd.config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
 		set_param_default(k);
 	/* here and not for each conf, so that a group that cannot be looked up
 	 * is an error of this reading */
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
-			set_keyword(k, &config->defaults, k->def);
-	rd.link = &config->clauses;
-	rd.next = config->text = read_file();
+			set_keyword(k, &r->defaults, k->def);
+	rd.link = &rd.config->clauses;
+	rd.next = r->text = read_file();
 	while (next_line()) {
 		if (!isspace((unsigned char)*rd.p) && skip_blanks() != '\0')
 			read_first_token();
@@ -1040,17 +1054,16 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 			read_keyword();
 	}
 	fill_empty_clauses();
-	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
-	config->dsn = make_dsn_command(config);
+	r->matched = mem_get((rd.clauses + 1) * sizeof(*r->matched));
+	r->dsn = make_dsn_command(r);
 	rd.word = "PARAMdsn";
-	if (config->dsn != NULL && (bad = split_command(config->dsn)) != NULL)
+	if (r->dsn != NULL && (bad = split_command(r->dsn)) != NULL)
 		report(CF_ERROR, "%s", bad);
-	if (config->matched == NULL || config->dsn == NULL ||
-	    config->mailname == NULL)
+	if (r->matched == NULL || r->dsn == NULL || rd.config->mailname == NULL)
 		report(CF_ERROR, "no memory");
 	if (rd.errors == 0)
-		return config;
-	cf_free(config);
+		return rd.config;
+	cf_free(rd.config);
 	errno = rd.temporary == rd.errors ? EAGAIN : EINVAL;
 	return NULL;
 }
@@ -1058,6 +1071,7 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 void
 cf_free(struct config *config)
 {
+	struct reading *r = (struct reading *)config;
 	const struct keyword *k;
 	struct clause *c, *next;
 	struct conf *f, *after;
@@ -1067,17 +1081,17 @@ cf_free(struct config *config)
 		pat_free(c->patterns);
 		free(c);
 	}
-	for (f = config->confs; f != NULL; f = after) {
+	for (f = r->confs; f != NULL; f = after) {
 		after = f->next;
 		free(f);
 	}
 	for (k = params; k->name != NULL; k++)
-		if (k->type > T_COMMAND)	/* T_COMMAND: in config->text */
+		if (k->type > T_COMMAND)	/* T_COMMAND: in r->text */
 			free(*(char **)(void *)((char *)config + k->at));
-	free(config->matched);
-	free(config->dsn);
-	free(config->text);
-	free(config);
+	free(r->matched);
+	free(r->dsn);
+	free(r->text);
+	free(r);
 }
 
 const char *
@@ -1154,40 +1168,37 @@ complete_conf(struct conf *f)
 	f->box.limit = f->box.init = f->box.cohorts = 1;
 	f->local.limit = f->local.cohorts = 0;
 	f->local.init = LOCAL_MOST;
-	f->local.neg.form = FB_CONST;
 	f->local.neg.x = 0;	/* the window never shrinks */
 }
 
-/* Makes the conf of the first n clauses in config->matched; NULL without
- * memory. */
+/* Makes the conf of the first n clauses in r->matched; NULL without memory. */
 static struct conf *
-merge_clauses(struct config *config, int dsn, unsigned n)
+merge_clauses(struct reading *r, int dsn, unsigned n)
 {
-	size_t size = n * sizeof(*config->matched);
+	size_t size = n * sizeof(*r->matched);
 	struct conf *f = mem_get(sizeof(*f) + size);
 	unsigned i;
 
 	if (f == NULL)
 		return NULL;
-	f->config = config;
+	f->config = &r->config;
 	f->dsn = dsn;
 	f->nfrom = n;
-	memcpy(f->from, config->matched, size);
-	f->v = config->defaults;
+	memcpy(f->from, r->matched, size);
+	f->v = r->defaults;
 	if (dsn) {
 		/* the agent runs as our own user, who owns transport/ */
 		set_pairs(&f->v, dsn_defaults);
-		f->v.idlemax = config->bouncelimit + DSN_IDLE;
+		f->v.idlemax = r->bouncelimit + DSN_IDLE;
 		f->v.uid = geteuid();
 		f->v.gid = getegid();
-		set_keyword(find_row(cf_keywords, "command"), &f->v,
-		    config->dsn);
+		set_keyword(find_row(cf_keywords, "command"), &f->v, r->dsn);
 	}
 	for (i = 0; i < n; i++)
 		override_values(&f->v, &f->from[i]->v);
 	complete_conf(f);
-	f->next = config->confs;
-	config->confs = f;
+	f->next = r->confs;
+	r->confs = f;
 	return f;
 }
 
@@ -1195,6 +1206,7 @@ struct conf *
 cf_match(struct config *config, const char *channel, const char *host)
 {
 	char address[2 * WORD_MAX_];
+	struct reading *r = (struct reading *)config;
 	const struct clause *c;
 	struct conf *f;
 	int dsn = strcmp(channel, "dsn") == 0;
@@ -1205,13 +1217,13 @@ cf_match(struct config *config, const char *channel, const char *host)
 	for (c = config->clauses; c != NULL; c = c->next) {
 		if (!pat_match_address(c->patterns, address))
 			continue;
-		config->matched[n++] = c;
+		r->matched[n++] = c;
 		if (c->v.command != NULL)
 			break;
 	}
-	for (f = config->confs; f != NULL; f = f->next)
+	for (f = r->confs; f != NULL; f = f->next)
 		if (f->dsn == dsn && f->nfrom == n && memcmp(f->from,
-		    config->matched, n * sizeof(*f->from)) == 0)
+		    r->matched, n * sizeof(*f->from)) == 0)
 			return f;
-	return merge_clauses(config, dsn, n);
+	return merge_clauses(r, dsn, n);
 }

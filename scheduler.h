@@ -129,14 +129,12 @@ struct conf {
 	const struct clause *from[1];	/* in the order of the file */
 };
 
-/* config: one reading of the file.  Freed when neither q nor a ring uses it. */
+/*
+ * config: one reading of the file.  Freed when neither q nor a ring uses it.
+ * cf.c, which makes configs, has more members.
+ */
 struct config {
-	char	*text;		/* the words of the file; settings point here */
-	struct setting defaults;	/* values before any clause */
 	struct clause *clauses;
-	const struct clause **matched;	/* clauses that cf_match collects, with
-					 * room for all */
-	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock */
 	struct port {		/* PARAMmailqsock */
 		long	number;		/* 0: not given; -1: no port */
@@ -154,14 +152,9 @@ struct config {
 	long	evicted;	/* stubs of forgotten messages, 0: any number */
 	long	reportevery;	/* seconds until the DSN on a message with
 				 * recipients left; 0: it is sent at the end */
-	long	bouncelimit;	/* seconds between DSNs on failures to one
-				 * sender; 0: no pause */
-	long	bouncesize;	/* bytes of a message that are returned */
-	int	nodsn;		/* 1: the agent dsn cannot be run */
-	const char *dsnoptions;	/* PARAMdsn: more options of the agent dsn */
-	char	*dsn;		/* command of the channel dsn */
 	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
+	int	nodsn;		/* 1: the agent dsn cannot be run */
 	unsigned refs;		/* references by rings and by q */
 };
 
