@@ -51,8 +51,8 @@ static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
 	unsigned errors;	/* errors in this round */
-	unsigned last_errors;	/* errors in the round before it; 0 if the path
-				 * has changed since */
+	unsigned last_errors;	/* errors in the round before; 0: none, or path
+				 * is new */
 	unsigned most;		/* destinations in core; beyond this number the
 				 * files of other hosts add no destination */
 } db;
@@ -74,14 +74,6 @@ log_problem(const char *path, const char *what, const char *why)
 {
 	if (++db.errors > db.last_errors)
 		log_warn("destdb file=%s %s%s", path, what, why);
-}
-
-/* Begins to count the errors of a round. */
-static void
-begin_error_count(void)
-{
-	db.last_errors = db.errors;
-	db.errors = 0;
 }
 
 /* Returns the name of our host, with '_' for bytes that are unfit for the name
@@ -127,7 +119,9 @@ own_path(void)
 static long
 whole_seconds(double s)
 {
-	return s < 0 ? 0 : s > SPAN_MOST ? SPAN_MOST : s;
+	if (s > SPAN_MOST)
+		return SPAN_MOST;
+	return s > 0 ? s : 0;
 }
 
 /* Writes the line of a destination that is no mailbox, if its state is from our
@@ -468,14 +462,14 @@ dest_sync_files(int at_once)
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
 		return db.due - now.mono;
+	db.last_errors = is_new ? 0 : db.errors;
+	db.errors = 0;
 	if (is_new) {
 		if (q.dests.n > 0)	/* our file lacks these destinations */
 			q.unsaved = CHANGES;
-		db.errors = db.last_errors = 0;
 		read_dest_file(own_path(), NULL);
-		db.errors = 0;	/* the next rounds do not read our file */
+		db.errors = 0;	/* later rounds do not read our file */
 	}
-	begin_error_count();
 	if (q.unsaved & CHANGES)
 		write_own_file();
 	if (is_shared())
@@ -486,7 +480,8 @@ dest_sync_files(int at_once)
 void
 dest_save_file(void)
 {
-	begin_error_count();
+	db.last_errors = db.errors;
+	db.errors = 0;
 	if (db.path[0] != '\0' && q.unsaved != 0)
 		write_own_file();
 }
