@@ -80,14 +80,11 @@ root(long n)
 static double
 feedback_step(const struct fb_rule *r, long window)
 {
-	switch (r->form) {
-	case FB_WINDOW:
+	if (r->form == FB_WINDOW)
 		return r->x / window;
-	case FB_SQRT:
+	if (r->form == FB_SQRT)
 		return r->x / root(window);
-	default:
-		return r->x;
-	}
+	return r->x;
 }
 
 /* Returns the window, but the limit at most. */

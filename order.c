@@ -91,6 +91,8 @@ struct ranking {
 };
 
 #define RANKING(r) ((struct ranking *)(r))
+/* Lets best_rival search again, after a change of claims. */
+#define clear_rival(r) (RANKING(r)->judged = NULL)
 
 /*
  * claim: a message within a ring, a job in Postfix.  In the preemptive order a
@@ -233,13 +235,6 @@ static long
 ready_rcpts(const struct claim *c)
 {
 	return c->entered - c->gone;
-}
-
-/* Forgets the result of the last search for a rival. */
-static void
-clear_rival(struct ring *r)
-{
-	RANKING(r)->judged = NULL;
 }
 
 /* Puts a claim with offers into the line unless its message is at its share;
