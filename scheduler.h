@@ -155,7 +155,6 @@ struct config {
 	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
 	int	nodsn;		/* 1: the agent dsn cannot be run */
-	unsigned refs;		/* references by rings and by q */
 };
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
@@ -386,7 +385,6 @@ struct thread {
 	unsigned nstart;	/* agents of nta before their first #hungry */
 	unsigned nref;		/* agents that serve the thread, or did last */
 	unsigned nidle;		/* agents of nref that are idle */
-	unsigned npinned;	/* vertices PINNED */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
 	unsigned fresh;		/* vertices appended to ready since it was

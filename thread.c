@@ -75,8 +75,9 @@ struct waking {
 	double	soonest;	/* mono; the first try of a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that the host had deferred */
-	struct thread *swept;	/* next on the list of empty threads, itself at
-				 * the end; NULL: not on the list */
+	struct thread *next_empty;	/* of the list for the sweep, itself at
+					 * the end; NULL: not on the list */
+	unsigned npinned;	/* vertices PINNED */
 	int	run;		/* mono; beginning of the last run */
 	int	delayed;	/* 1: a vertex in WAIT stays there after wakeup,
 				 * until the run ends */
@@ -85,7 +86,13 @@ struct waking {
 
 #define WAKING(t) ((struct waking *)(t))
 
-static struct thread *empty_threads;	/* perhaps empty, linked by swept */
+/* sweep: what the next th_sweep has to do. */
+static struct {
+	struct thread *empty;	/* threads that were empty in this pass, linked
+				 * by next_empty */
+	double	move_at;	/* mono; when threads are moved that a reload
+				 * had no memory to move; 0: there are none */
+} sweep;
 
 void
 reason_copy(char **slot, const char *s)
@@ -118,7 +125,6 @@ get_ring(struct chan *chan, const char *host)
 			return NULL;
 		r->conf = conf;
 		r->chan = chan;
-		conf->config->refs++;
 		r->next = q.rings;
 		q.rings = r;
 		if (conf->v.command == NULL)
@@ -128,10 +134,16 @@ get_ring(struct chan *chan, const char *host)
 	return heap_reserve(&r->ready, r->nthreads + 1) < 0 ? NULL : r;
 }
 
+/* Frees the configuration, which may be NULL, unless it is in force or a ring
+ * uses it. */
 static void
-release_config(struct config *c)
+free_if_unused(struct config *c)
 {
-	if (c != NULL && --c->refs == 0)
+	const struct ring *r = q.rings;
+
+	while (r != NULL && r->conf->config != c)
+		r = r->next;
+	if (r == NULL && c != NULL && c != q.config)
 		cf_free(c);
 }
 
@@ -147,7 +159,7 @@ sweep_rings(void)
 			continue;
 		}
 		*p = r->next;
-		release_config(r->conf->config);
+		free_if_unused(r->conf->config);
 		free(r->pool);
 		order_free_ring(r);
 	}
@@ -253,7 +265,7 @@ set_ring(struct thread *t, struct ring *r)
 static int
 is_empty(const struct thread *t)
 {
-	return th_nready(t) + t->wait.n + t->npinned + t->nref == 0;
+	return th_nready(t) + t->wait.n + WAKING(t)->npinned + t->nref == 0;
 }
 
 /* Leaves an empty thread to the sweep, which alone takes threads out of use:
@@ -261,10 +273,10 @@ is_empty(const struct thread *t)
 static void
 sweep_if_empty(struct thread *t)
 {
-	if (WAKING(t)->swept != NULL || !is_empty(t))
+	if (WAKING(t)->next_empty != NULL || !is_empty(t))
 		return;
-	WAKING(t)->swept = empty_threads != NULL ? empty_threads : t;
-	empty_threads = t;
+	WAKING(t)->next_empty = sweep.empty != NULL ? sweep.empty : t;
+	sweep.empty = t;
 }
 
 /* Ends the dead time of the thread if it is over, or if the clause sets no
@@ -495,24 +507,24 @@ th_run_timer(struct thread *t)
 }
 
 /* Makes due those vertices that the current run has not deferred.  Without a
- * run, the dead time ends, that of an unused thread too.  Returns 0; or -1 if
- * no vertex is READY or in WAIT, or the thread is of the channel dsn. */
+ * run, the dead time ends, that of an unused thread too.  Returns 1; or 0 if no
+ * vertex is READY or in WAIT, or the thread is of the channel dsn. */
 static int
 trigger_thread(struct thread *t)
 {
 	if (t->ring == NULL) {
 		if (t->until > now.mono)
 			t->until = now.mono;	/* th_get ends the dead time */
-		return -1;
+		return 0;
 	}
 	/* a T line for a host with the name "failure" is not for DSNs */
 	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
-		return -1;
+		return 0;
 	t->triggered = 1;
 	/* a run tries no vertex again that it has deferred */
 	wake_vertices(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
 	th_update(t);
-	return 0;
+	return 1;
 }
 
 /* With box 0, th_lookup finds the thread of a channel and host that is not for
@@ -526,11 +538,11 @@ th_trigger_host(const char *host)
 
 	for (c = q.chans; c != NULL; c = c->next)
 		if ((t = th_lookup(c, host, 0)) != NULL)
-			n += trigger_thread(t) == 0;
+			n += trigger_thread(t);
 	t = strcmp(host, "-") == 0 ? q.all : NULL;
 	for (; t != NULL && th_is_local(t); t = t->next)
 		if (t->box != 0)
-			n += trigger_thread(t) == 0;
+			n += trigger_thread(t);
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
@@ -543,7 +555,7 @@ th_dequeue(struct vertex *v)
 	else if (v->state == V_WAIT)
 		list_remove(&v->thread->wait, v);
 	else if (v->state == V_PINNED)
-		v->thread->npinned--;
+		WAKING(v->thread)->npinned--;
 }
 
 /* A PINNED vertex is on no list here, so nothing wakes or feeds it. */
@@ -556,7 +568,7 @@ th_requeue(struct vertex *v, int is_pinned, double wakeup)
 	th_dequeue(v);
 	if (is_pinned) {
 		v->state = V_PINNED;
-		t->npinned++;
+		WAKING(t)->npinned++;
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
@@ -828,10 +840,6 @@ change_ring(struct thread *t, struct ring *r)
 
 #define RING_AGAIN	30	/* seconds */
 
-/* mono; the next attempt to move the threads that a reload had no memory to
- * move; 0: there are none. */
-static double move_again;
-
 /* Moves the threads of old rings to new ones.  All READY vertices become READY
  * anew, as their claims (order.c) belong to a ring. */
 static void
@@ -842,7 +850,7 @@ move_threads(void)
 	struct thread *t;
 	struct ring *r;
 
-	move_again = 0;
+	sweep.move_at = 0;
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_free_claims(OWNER(struct message, link, l));
 	for (t = q.all; t != NULL; t = t->next) {
@@ -850,7 +858,7 @@ move_threads(void)
 		if (r == NULL) {
 			log_err("reload channel=%s host=%s no memory; its mail "
 			    "waits", t->chan->name, t->host);
-			move_again = now.mono + RING_AGAIN;
+			sweep.move_at = now.mono + RING_AGAIN;
 		} else if (r != t->ring) {
 			change_ring(t, r);
 		}
@@ -868,9 +876,10 @@ move_threads(void)
 void
 th_use_config(struct config *config)
 {
-	config->refs++;
-	release_config(q.config);
+	struct config *old = q.config;
+
 	q.config = config;	/* all rings are old now */
+	free_if_unused(old);
 	note_leaver(0);
 	move_threads();
 }
@@ -909,15 +918,16 @@ retire_thread(struct thread *t)
 void
 th_sweep(void)
 {
-	struct thread *t;
+	struct thread *t, *next;
 
-	while ((t = empty_threads) != NULL) {
-		empty_threads = WAKING(t)->swept != t ? WAKING(t)->swept : NULL;
-		WAKING(t)->swept = NULL;
+	while ((t = sweep.empty) != NULL) {
+		next = WAKING(t)->next_empty;
+		sweep.empty = next != t ? next : NULL;
+		WAKING(t)->next_empty = NULL;
 		if (is_empty(t))
 			retire_thread(t);
 	}
-	if (move_again != 0 && move_again <= now.mono)
+	if (sweep.move_at != 0 && sweep.move_at <= now.mono)
 		move_threads();
 	sweep_rings();
 }

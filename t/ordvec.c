@@ -700,11 +700,13 @@ forgotten(void)
 static long
 ready_left(void)
 {
-	struct thread *t;
-	long n = 0;
+	unsigned i;
+	long k, n = 0;
 
-	for (t = q.all; t != NULL; t = t->next)
-		n += (long)(th_nready(t) + t->npinned);
+	for (k = 0; k < nmsgs; k++)
+		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
+			n += msgs[k].v[i].state == V_READY ||
+			    msgs[k].v[i].state == V_PINNED;
 	return n;
 }
 
