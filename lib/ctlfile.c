@@ -390,6 +390,13 @@ ctl_next_line(struct ctl *c)
 	return 0;
 }
 
+long
+ctl_header_at(const struct ctl *c)
+{
+	return c->in_block && c->l.line[0] == 'm' ?
+	    (long)(c->l.off + c->l.len + 1) : -1;
+}
+
 /* Counts the current line as one behind the last recipient.  Returns 1 if the
  * line is the N line of that recipient. */
 static int
@@ -924,9 +931,9 @@ header_offset(unsigned long off)
 	while (hdr == 0)
 		if (kept.l.off >= block.from && kept.l.off < block.hdr)
 			hdr = block.hdr;
-		else if (kept.l.line[0] == 'm' && kept.l.len <= 2)
-			hdr = kept.l.off + kept.l.len + 1;
-		else if (!line_next(&kept.l))
+		else if (ctl_header_at(&kept) >= 0)
+			hdr = (unsigned long)ctl_header_at(&kept);
+		else if (!ctl_next_line(&kept))
 			hdr = NO_HDR;
 	/* recipients before off may belong to an earlier block */
 	if (hdr != block.hdr || off < block.from)
@@ -1021,7 +1028,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	if (fd >= 0) {
 		c = ctl_find_rcpt(name, off);
 		if (c == NULL)	/* the current line may be a part of one */
-			line_next(&kept.l);
+			ctl_next_line(&kept);
 		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')

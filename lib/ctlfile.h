@@ -119,6 +119,9 @@ int	ctl_check_line(struct ctl *);
  * and does not check it: 1, or 0 at the end or on an error, which sets l.error.
  */
 int	ctl_next_line(struct ctl *);
+/* Returns the offset of the header's text if the line that ctl_next_line has
+ * read, an m line, begins a header block; else -1. */
+long	ctl_header_at(const struct ctl *);
 /* Lets ctl_next_line go on with the line at off, a line outside header blocks.
  */
 void	ctl_seek(struct ctl *, unsigned long off);

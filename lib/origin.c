@@ -206,13 +206,16 @@ has_double_field(struct ctl *c)
 }
 
 /* Begins the origin at the current line, with the sender if the line has one.
- */
+ * Recipients behind an m line do not have its header. */
 static void
 begin_origin(struct origin *g)
 {
 	g->from = g->w.l.off;
-	if (g->w.l.line[0] == 'm')
+	if (ctl_header_at(&g->w) >= 0) {
+		g->hdr = -1;
+		g->twice = 0;
 		return;
+	}
 	strcpy(g->sender, ctl_read_sender(&g->w));
 	g->long_sender = g->w.long_sender;
 }
@@ -224,14 +227,11 @@ end_origin(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
-	if (g->mline != ULONG_MAX)
+	if (g->hdr >= 0)
 		return 1;	/* the header was read before */
-	if (g->w.l.line[0] != 'm')
-		return 0;
-	g->mline = g->w.l.off;
-	g->hdr = (long)(g->mline + g->w.l.len + 1);
-	g->twice = has_double_field(&g->w);
-	return 1;
+	g->hdr = ctl_header_at(&g->w);
+	g->twice = g->hdr >= 0 && has_double_field(&g->w);
+	return g->hdr >= 0;
 }
 
 /* Forgets the origin: the next one is searched for from the beginning of the
@@ -240,6 +240,7 @@ static void
 reset_origin(struct origin *g)
 {
 	memset(g, 0, offsetof(struct origin, w));
+	g->hdr = -1;
 	g->w.is_dsn = 0;
 }
 
@@ -257,21 +258,13 @@ read_origin(struct origin *g, unsigned long off)
 {
 	int letter, is_complete = 0;
 
-	/* a header belongs to all recipients before its m line, so later
-	 * origins up to that line share it */
-	if (off >= g->mline) {
-		g->mline = ULONG_MAX;
-		g->hdr = -1;
-		g->twice = 0;
-	}
 	ctl_seek(&g->w, g->to);
 	g->to = ULONG_MAX;
 	while (!is_complete && ctl_next_line(&g->w)) {
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
-		if (letter != 's' && letter != 'e' && !(letter == 'm' &&
-		    g->w.in_block))
+		if (letter != 's' && letter != 'e' && ctl_header_at(&g->w) < 0)
 			continue;
 		if (g->w.l.off < off)
 			begin_origin(g);

@@ -90,7 +90,6 @@ int	origin_read_head(struct diags *, struct head *);
  */
 struct origin {
 	unsigned long from, to;	/* recipients' lines begin in [from, to) */
-	unsigned long mline;	/* offset of the m line, ULONG_MAX: none */
 	long	hdr;		/* offset of the header's text, -1: none */
 	int	twice;		/* DOUBLE_FIELD is in the header: the message
 				 * is a DSN on a DSN */

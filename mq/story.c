@@ -179,7 +179,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	bad = add_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_seek(&n.c, 0);
 	while (ctl_next_line(&n.c))
-		if (n.c.l.len == 1 && n.c.l.line[0] == 'm') {
+		if (ctl_header_at(&n.c) >= 0) {
 			put_header(&n.c);
 			break;
 		}

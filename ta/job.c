@@ -155,8 +155,8 @@ job_get_sender(struct lib_job *job, unsigned long off, const char *address,
 	return s;
 }
 
-/* scan: the walk through one control file. */
-struct scan {
+/* walk: the way through one control file. */
+struct walk {
 	struct lib_job *job;
 	const char *channel, *host;	/* address of the job; host NULL: any */
 	const char *offsets;	/* of the recipients, as ",40,1200,"; NULL:
@@ -173,16 +173,16 @@ struct scan {
 /* Reads an s or e line.  An s line sets the sender; the last of both lines sets
  * the address for DSNs.  A text with control bytes is no address. */
 static void
-scan_sender(struct scan *sc)
+set_sender(struct walk *w)
 {
-	const char *p = ctl_read_sender(&sc->c);
+	const char *p = ctl_read_sender(&w->c);
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
-	strcpy(sc->dsn_to, *p != '\0' || sc->c.long_sender ? "" : sc->c.user);
-	if (sc->c.l.line[0] == 's')
-		strcpy(sc->from, sc->dsn_to);
-	sc->sender_at = sc->c.l.off;
+	strcpy(w->dsn_to, *p != '\0' || w->c.long_sender ? "" : w->c.user);
+	if (w->c.l.line[0] == 's')
+		strcpy(w->from, w->dsn_to);
+	w->sender_at = w->c.l.off;
 }
 
 /* Returns the privilege, a uid, at the end of a recipient line, or -1. */
@@ -210,19 +210,19 @@ is_listed(const char *offsets, unsigned long off)
 
 /* Adds the recipient of a line if he is pending and the job is for him. */
 static void
-scan_rcpt(struct scan *sc)
+add_rcpt(struct walk *w)
 {
-	const struct ctl *c = &sc->c;
+	const struct ctl *c = &w->c;
 	struct lib_rcpt *r;
 
-	sc->last = NULL;
-	if (c->l.line[1] != ' ' || !lib_is_same(c->channel, sc->channel) ||
-	    (sc->host != NULL && !lib_is_same(c->host, sc->host)) ||
-	    !is_listed(sc->offsets, c->l.off))
+	w->last = NULL;
+	if (c->l.line[1] != ' ' || !lib_is_same(c->channel, w->channel) ||
+	    (w->host != NULL && !lib_is_same(c->host, w->host)) ||
+	    !is_listed(w->offsets, c->l.off))
 		return;
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
-	if (r == NULL || (r->from = job_get_sender(sc->job, sc->sender_at,
-	    sc->from, sc->dsn_to)) == NULL) {
+	if (r == NULL || (r->from = job_get_sender(w->job, w->sender_at,
+	    w->from, w->dsn_to)) == NULL) {
 		free(r);	/* another job can have this recipient */
 		return;
 	}
@@ -232,61 +232,61 @@ scan_rcpt(struct scan *sc)
 	r->has_lock_field = c->has_lock_field;
 	r->priv = read_priv(c->rest);
 	r->hdr = r->drpt = -1;
-	*sc->end = sc->last = r;
-	sc->end = &r->next;
-	if (sc->bare == NULL)
-		sc->bare = r;
+	*w->end = w->last = r;
+	w->end = &r->next;
+	if (w->bare == NULL)
+		w->bare = r;
 }
 
 /* Reads a command to delete or bounce: cancels the recipients above the line
  * that have its channel and host. */
 static void
-scan_cancel(struct scan *sc)
+cancel_rcpts(struct walk *w)
 {
-	struct lib_rcpt *r = sc->job->rcpts;
+	struct lib_rcpt *r = w->job->rcpts;
 
-	for (; r != NULL && sc->c.cancel != CANCEL_NONE; r = r->next)
-		if (lib_is_same(r->host, sc->c.host) &&
-		    lib_is_same(sc->channel, sc->c.channel))
+	for (; r != NULL && w->c.cancel != CANCEL_NONE; r = r->next)
+		if (lib_is_same(r->host, w->c.host) &&
+		    lib_is_same(w->channel, w->c.channel))
 			r->cancelled = 1;
 }
 
 static void
-scan_line(struct scan *sc, int letter)
+apply_line(struct walk *w, int letter)
 {
-	struct lib_job *job = sc->job;
+	struct lib_job *job = w->job;
 
 	switch (letter) {
 	case 'n':
-		if (job->envid == NULL && sc->c.l.len > 2)
-			job->envid = mem_dup(sc->c.l.line + 2);
+		if (job->envid == NULL && w->c.l.len > 2)
+			job->envid = mem_dup(w->c.l.line + 2);
 		break;
 	case 'R':
-		if (job->ret == NULL && sc->c.l.len > 2)
-			job->ret = mem_dup(sc->c.l.line + 2);
+		if (job->ret == NULL && w->c.l.len > 2)
+			job->ret = mem_dup(w->c.l.line + 2);
 		break;
 	case 's':
 	case 'e':
-		scan_sender(sc);
+		set_sender(w);
 		break;
 	case 'r':
-		scan_rcpt(sc);
+		add_rcpt(w);
 		break;
 	case 'N':
-		if (sc->last == NULL)
+		if (w->last == NULL)
 			break;
-		sc->last->drpt = (long)sc->c.l.off;
-		sc->last->dsn = mem_dup(sc->c.l.line + 2);
-		if (sc->last->dsn == NULL)
-			sc->c.why = "there is no memory for it";
+		w->last->drpt = (long)w->c.l.off;
+		w->last->dsn = mem_dup(w->c.l.line + 2);
+		if (w->last->dsn == NULL)
+			w->c.why = "there is no memory for it";
 		break;
 	case '#':
-		scan_cancel(sc);
+		cancel_rcpts(w);
 		break;
 	case 'm':	/* the header of all recipients since the last header */
-		for (; sc->c.in_block && sc->bare != NULL;
-		    sc->bare = sc->bare->next)
-			sc->bare->hdr = (long)(sc->c.l.off + sc->c.l.len + 1);
+		for (; ctl_header_at(&w->c) >= 0 && w->bare != NULL;
+		    w->bare = w->bare->next)
+			w->bare->hdr = ctl_header_at(&w->c);
 		break;
 	}
 }
@@ -315,20 +315,20 @@ void
 job_scan(struct lib_job *job, const char *channel, const char *host,
     const char *offsets)
 {
-	static struct scan sc;	/* large, and there is only one at a time */
+	static struct walk w;	/* large, and there is only one at a time */
 	int letter;
 
-	memset(&sc, 0, offsetof(struct scan, c));
-	sc.job = job;
-	sc.channel = channel;
-	sc.host = host;
-	sc.offsets = offsets;
-	sc.end = &job->rcpts;
-	ctl_start(&sc.c, job->ctl, job->name);
-	sc.c.capitals = 1;
-	while ((letter = ctl_check_line(&sc.c)) > 0)
-		scan_line(&sc, letter);
-	job->body = sc.c.body;
+	memset(&w, 0, offsetof(struct walk, c));
+	w.job = job;
+	w.channel = channel;
+	w.host = host;
+	w.offsets = offsets;
+	w.end = &job->rcpts;
+	ctl_start(&w.c, job->ctl, job->name);
+	w.c.capitals = 1;
+	while ((letter = ctl_check_line(&w.c)) > 0)
+		apply_line(&w, letter);
+	job->body = w.c.body;
 	if (letter < 0)
 		job_free(job);
 }
