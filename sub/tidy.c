@@ -18,8 +18,8 @@
  * the file .tidy in the post office has what the next one needs:
  *
  *	90061 86500		tidy time and now.up at the last round
- *	5 1934512 87655		area and hash of a file, and the tidy time since
- *				which the file is met
+ *	5 1934512 87655		area and hash of a file, and the tidy time at
+ *				which a round first met it
  *
  * Tidy time is one hour plus the seconds known to have passed since the first
  * round.
@@ -212,7 +212,7 @@ is_bounce(const char *entry)
 	    strstr(entry, CONTROL) == NULL;
 }
 
-/* Removes the oldest double bounces until the others take at most that many
+/* Removes the oldest double bounces until the others take at most so many
  * bytes. */
 static void
 remove_oldest_bounces(unsigned long most)
@@ -237,8 +237,8 @@ remove_oldest_bounces(unsigned long most)
 	}
 	scan_free(&s);
 	if (n > 0)
-		say("the oldest double bounces removed from postman/: %u, as "
-		    "all took more than %lu bytes (PARAMpostbytes)", n, most);
+		say("double bounces in postman/ took more than %lu bytes "
+		    "(PARAMpostbytes); the oldest are removed: %u", most, n);
 }
 
 /* Removes a double bounce that has been in postman/ for long enough, and marks
@@ -248,7 +248,7 @@ static int
 expire_bounce(const char *path)
 {
 	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
-	unsigned long old_run;	/* 0 but in marks of older versions */
+	unsigned long old_run;	/* not 0 in marks of older versions */
 	unsigned long hour, now_hour, seconds;
 	char to[ASIDE_SIZE];
 

@@ -316,7 +316,7 @@ is 'the newest stay' "$(left | tr ' ' '\n' |
 is 'other files that were set aside are neither counted nor removed' \
     "$(here postman/9-1 postman/102-1 postman/203_syntax | wc -w | tr -d ' ')" 3
 is 'removed double bounces above PARAMpostbytes are counted' "$(said \
-    'removed from postman/: 10, as all took more than 81920 bytes .PARAMpostbytes.$')" 1
+    'took more than 81920 bytes .PARAMpostbytes.; the oldest are removed: 10$')" 1
 echo 'PARAMpostbytes 0' >"$tmp/routes"
 rm "$po"/postman/5??-1.bounce*
 heap 300
