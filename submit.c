@@ -155,7 +155,7 @@ set_option(int c, const char *arg)
 }
 
 /*
- * Reads the options.  It is not getopt, since some options of sendmail have an
+ * Reads the options.  getopt cannot, as some options of sendmail have an
  * argument only in the same word.  Sets *next to the first recipient: 0, or an
  * exit code.
  */
@@ -464,7 +464,7 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 		say("%s may be in the queue nevertheless, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
-	post_remove(p);		/* after the rename it has no name to remove */
+	post_remove(p);		/* only closes a renamed file */
 	return v != TAKEN ? X_TEMPFAIL : 0;
 }
 
@@ -524,7 +524,8 @@ load_for_message(struct routes *routes, int can_queue)
 	return -1;
 }
 
-/* Sets what the options say of the sender and of DSNs: 0, or an exit code. */
+/* Sets the sender and the parameters for DSNs from the options: 0, or an exit
+ * code. */
 static int
 set_sender(struct mail *m)
 {
@@ -631,11 +632,10 @@ show_route(const struct routes *routes, const char *list)
 {
 	const struct recipient *d;
 	struct mail m;
-	int code;
+	int code = X_DATAERR;
 
 	if (mail_init(&m, routes, (long)getuid()) < 0)
 		return X_TEMPFAIL;
-	code = X_DATAERR;
 	if (mail_set_sender(&m, opt.from != NULL ? opt.from :
 	    m.author.login) == 0) {
 		mail_add_list(&m, list, list + strlen(list));
@@ -752,8 +752,9 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return help();
 	umask(077);
-	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
-	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
+	opt.mode = strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
+	if (strcmp(name_base(argv[0]), "newaliases") == 0)
+		opt.mode = 'i';
 	code = parse_options(argc, argv, &next);
 	if (set_locations() < 0)
 		return X_NOPERM;

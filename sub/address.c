@@ -6,13 +6,13 @@
  *
  * becomes five bare addresses: names, comments and routes are dropped, quoted
  * local parts stay quoted.  There are two steps.  The first finds the end of an
- * element of the list, and its address: the text in angle brackets, else the
- * text behind the name of a group, else all of it.  This step accepts nearly
- * anything around the address, as people write names in many ways.  The second
- * step parses the address and is strict, since its bytes go into control files
- * and to other programs: no control or 8-bit bytes, no blanks outside quotes,
- * one '@', a domain of correct form, and no '-' at the beginning, where a
- * program would see an option.
+ * element of the list, and its address: the text in angle brackets; without
+ * them, the text behind the name of a group, or all of the element.  This step
+ * accepts nearly anything around the address, as people write names in many
+ * ways.  The second step parses the address and is strict, since its bytes go
+ * into control files and to other programs: no control or 8-bit bytes, no
+ * blanks outside quotes, one '@', a domain of correct form, and no '-' at the
+ * beginning, where a program would see an option.
  *
  * A semicolon separates like a comma, in a group or not.  Dots in a local part
  * may stand anywhere, since such users exist.
@@ -65,8 +65,8 @@ skip_blanks(const char *p, const char *end)
 	return p;
 }
 
-/* Reads what begins at the token, up to the character that closes it; only
- * comments are nested.  Returns kind, or T_BAD. */
+/* Reads a comment, a quoted string or a literal, up to the character that
+ * closes it; only comments are nested.  Returns kind, or T_BAD. */
 static enum token
 read_enclosed(struct lex *x, int close, enum token kind)
 {
@@ -137,7 +137,8 @@ note_special(struct lex *x, struct element *e)
 			e->why = "a > without a <";
 		break;
 	case '@':
-		e->at |= *e->start != '@';	/* else it is of a route */
+		/* an element that begins with an @ has a route */
+		e->at |= *e->start != '@';
 		break;
 	case ':':
 		if (e->angle > 0)
@@ -200,8 +201,8 @@ addr_is_domain(const char *d)
 	return mailname_is_valid(d);
 }
 
-/* Returns what is wrong with the bytes, or NULL.  Quotes may have blanks.
- * 8-bit bytes need SMTPUTF8 (RFC 6531) on all the way, and smtp has none. */
+/* Returns what is wrong with the bytes, or NULL.  A quoted string may have
+ * blanks.  8-bit bytes need SMTPUTF8 (RFC 6531), which the agent smtp lacks. */
 static const char *
 byte_fault(const struct lex *x, enum token kind)
 {
@@ -219,7 +220,8 @@ byte_fault(const struct lex *x, enum token kind)
 	return NULL;
 }
 
-/* Steps over <@a,@b: and leaves x at the address: 0, or -1. */
+/* Steps over a route, "@a,@b:", to the address: 0, or -1 if the : is missing.
+ */
 static int
 skip_route(struct lex *x)
 {
@@ -238,8 +240,8 @@ skip_route(struct lex *x)
 	return 0;
 }
 
-/* Returns what is wrong with a word that follows another one; prev_end is the
- * end of that one. */
+/* Returns what is wrong with a word that follows another word, which ends at
+ * prev_end. */
 static const char *
 gap_fault(const struct lex *x, const char *prev_end)
 {
@@ -249,8 +251,9 @@ gap_fault(const struct lex *x, const char *prev_end)
 	    "it contains a blank";
 }
 
-/* Returns what is wrong with a token behind the len bytes already taken, or
- * NULL.  prev_end is the end of the token before, NULL behind a special one. */
+/* Returns what is wrong with the next token of an address, or NULL.  at: an @
+ * was read; len: bytes of the address before the token; prev_end: end of the
+ * token before, NULL if that token was special. */
 static const char *
 token_fault(const struct lex *x, enum token kind, const char *prev_end,
     int at, size_t len)

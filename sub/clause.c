@@ -11,13 +11,15 @@
  *		clause line 21: {smtp,uucp}
  *		command="smtp -s"
  *
- * It runs the scheduler of PATH, else the installed one, without privileges.
- * If the output has no such line, it prints "clause not known".
+ * The scheduler of PATH is run, or the installed one if PATH has none, without
+ * privileges.  If the output has no such line, submit prints "clause not
+ * known".
  */
 #include "submit.h"
 #include <sys/wait.h>
 
-/* Prints what a line of the output says: 1, or 0 for another line. */
+/* Prints a line of the output that names a clause or the command: 0, or -1 for
+ * another line. */
 static int
 print_clause(const char *line)
 {
@@ -32,8 +34,8 @@ print_clause(const char *line)
 	else if (strncmp(line, "\t# no command", 13) == 0)
 		printf("\tno command: such mail waits\n");
 	else
-		return 0;
-	return 1;
+		return -1;
+	return 0;
 }
 
 void
@@ -41,7 +43,7 @@ clause_show(const char *channel, const char *host)
 {
 	char line[LINE_MAX_], address[64 + DOMAIN_SIZE + 2];
 	FILE *f;
-	int p[2], shown = 0;
+	int p[2], shown = 0;	/* lines printed */
 	pid_t pid;
 
 	if (pipe(p) < 0)
@@ -64,11 +66,11 @@ clause_show(const char *channel, const char *host)
 	if (f == NULL)
 		close(p[0]);
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		shown |= print_clause(line);
+		shown += print_clause(line) == 0;
 	if (f != NULL)
 		fclose(f);
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	if (!shown)
+	if (shown == 0)
 		puts("\tclause not known: scheduler -n says why");
 }

@@ -24,23 +24,23 @@ defer_move_file(const char *po, const char *path, const char *base,
     unsigned long table_id, const char *why)
 {
 	const char *to = path_in(po, DEFERRED "/%s", base);
-	int there = strcmp(path, to) == 0;
+	int is_there = strcmp(path, to) == 0;
 	struct deferred d;
 
 	if (rights_make_dir(po, DEFERRED, 022) < 0)
 		return -1;
-	if (!there && path_exists(to)) {
+	if (!is_there && path_exists(to)) {
 		say("stays, as %s is there already", to);
 		return -1;
 	}
-	if (!there || deferred_read(po, base, &d) < 0)
+	if (!is_there || deferred_read(po, base, &d) < 0)
 		d.tries = 0;
 	d.tries++;
 	d.mark = table_id;
 	text_fmt(d.reason, sizeof(d.reason), "%s", why);
 	if (deferred_write(po, base, &d) < 0)
 		return say_cannot("write the reason for", to);
-	if (there || rename(path, to) == 0)
+	if (is_there || rename(path, to) == 0)
 		return 0;
 	say_cannot("move it to", to);
 	deferred_remove(po, base);

@@ -11,8 +11,8 @@
  * before step 3 leaves the message where it was.  A crash between 3 and 4
  * leaves a complete control file under its first name and a complete message;
  * recover.c does step 4 once nobody has the lock.  If a step fails, the steps
- * before it are undone: the message is in the queue, or where it was.  If that
- * fails as well, all stays as after a crash.
+ * before it are undone: the message is in the queue, or where it was.  If they
+ * cannot be undone, the files stay as after a crash.
  *
  * Only users who may write to queue/ and transport/ do this, mostly their owner
  * and root.  Mail of other users goes through router/, with an envelope before
@@ -281,15 +281,16 @@ put_fullname(const struct author *a, FILE *f)
 	const char *p;
 
 	fputs("fullname ", f);
-	/* with a ':' there, the line would be a field of the header */
+	/* a ':' at the beginning would make the line a field of the header */
 	p = a->full + strspn(a->full, " \t:");
 	for (; *p != '\0'; p++)
 		putc(iscntrl((unsigned char)*p) ? ' ' : *p, f);
 	putc('\n', f);
 }
 
-/* Prints a wrong address as <<ADDRESS>, which submit -q finds wrong, too.  All
- * bytes but letters, digits and @.-+= become _, as they could end it. */
+/* Prints a wrong address as <<ADDRESS>, which submit -q finds wrong, too.
+ * Letters, digits and @.-+= are printed; other bytes, some of which could end
+ * the address, become _. */
 static void
 put_wrong(const char *s, FILE *f)
 {

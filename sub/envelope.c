@@ -285,7 +285,7 @@ add_address(struct mail *m, const char *addr)
 		route_address(m, addr, given, NULL);
 }
 
-/* A wrong address becomes one word of a control file, for the DSN. */
+/* Adds a wrong address, as one word of a control file, for the DSN. */
 static void
 add_wrong_address(struct mail *m, const char *text, const char *why)
 {
@@ -317,7 +317,7 @@ mail_add_list(struct mail *m, const char *p, const char *end)
 int
 mail_add_path(struct mail *m, const char *path, int keep)
 {
-	struct recipient **added = m->rcpts_end;	/* the new ones */
+	struct recipient **added = m->rcpts_end;	/* the first new one */
 	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
 	int code;
 

@@ -10,17 +10,6 @@
  */
 #include "submit.h"
 
-/* Writes the request and renames it to path: 0, or -1 with errno. */
-static int
-put_request(struct post *p, const char *path, const char *host)
-{
-	errno = EIO;	/* for a failure that sets none */
-	if (fprintf(p->f, "T %s\n", host) < 0 || fflush(p->f) != 0)
-		return -1;
-	errno = EEXIST;
-	return path_exists(path) ? -1 : rename(p->path, path);
-}
-
 int
 etrn_request(const char *po, const char *host)
 {
@@ -32,8 +21,13 @@ etrn_request(const char *po, const char *host)
 	if (!bad) {
 		entry_make_name(name, sizeof(name), p.num);
 		path = path_in(po, "transport/%s", name);
-		bad = put_request(&p, path, host) < 0;
-		post_remove(&p);	/* the name is gone after the rename */
+		errno = EIO;	/* for a failure that sets none */
+		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;
+		if (!bad) {
+			errno = EEXIST;
+			bad = path_exists(path) || rename(p.path, path) < 0;
+		}
+		post_remove(&p);	/* only closes a renamed file */
 	}
 	if (bad) {
 		say("cannot write to %s: %s; the scheduler was not asked",

@@ -190,10 +190,10 @@ add_line(struct header *h, struct input *in)
 	return why;
 }
 
-/* Reads the bytes that show whether a line is a field, into h->rest.  Returns 1
- * for a field, 0 for another line. */
+/* Returns 1 if the next line is a field.  Reads into h->rest the bytes that
+ * show this. */
 static int
-read_field_start(struct header *h, struct input *in)
+is_next_field(struct header *h, struct input *in)
 {
 	int c, blank = 0;
 
@@ -226,21 +226,21 @@ head_read(struct header *h, struct input *in)
 {
 	const char *why;
 	size_t i;
-	int is_one;	/* the line is a field */
+	int has_name;	/* the line is a field */
 
 	why = add_byte(h, '\0');	/* h->s is always a string */
 	h->n = 0;
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;
-		is_one = read_field_start(h, in);
-		if (!is_one && !is_from_line(h))
+		has_name = is_next_field(h, in);
+		if (!has_name && !is_from_line(h))
 			break;
 		for (i = 0; why == NULL && i < h->nrest; i++)
 			why = add_byte(h, (unsigned char)h->rest[i]);
 		h->nrest = 0;
 		if (why == NULL && h->s[h->n - 1] != '\n')
 			why = add_line(h, in);
-		if (!is_one) {
+		if (!has_name) {
 			h->dropped += h->n;
 			h->n = 0;
 			h->s[0] = '\0';
@@ -435,7 +435,7 @@ replace_bytes(struct header *h, size_t at, size_t n, const char *s)
 	return 0;
 }
 
-/* Does what head_edit does, for the field at this offset. */
+/* Edits the field at this offset, as head_edit. */
 static int
 edit_field(struct header *h, size_t field,
     int (*edit)(const void *, const char *addr, char *to), const void *arg)
@@ -480,7 +480,8 @@ head_edit(struct header *h, const char *name,
 	return 0;
 }
 
-/* Adds the domain to an address without one, for head_edit: 0 or -1. */
+/* Adds the domain to an address without one, for head_edit: 0, or -1 if the
+ * address is not to be changed. */
 static int
 add_domain(const void *domain, const char *addr, char *to)
 {

@@ -5,7 +5,7 @@
  *	a socket of this machine	the loopback, or one in the file system
  *	10.0.0.0/8,fd00::/8		PARAMnetworks in the table of routes
  *
- * All others are refused, as else strangers could send mail to other strangers
+ * All other peers are refused, so that strangers cannot send mail to strangers
  * through us.
  */
 #include "submit.h"
@@ -43,7 +43,7 @@ static const char loopback[] = "127.0.0.0/8";
 static const char loopback[] = "127.0.0.0/8,::1/128";
 #endif
 
-/* Reads an address.  Returns its length in bytes, or 0. */
+/* Reads an address.  Returns its length in bytes; 0: the text is no address. */
 static int
 parse_address(const char *text, unsigned char *to)
 {

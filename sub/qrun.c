@@ -32,17 +32,17 @@
  *			has a mistake): it is moved to deferred/, see defer.c
  *	left		it changes meanwhile, it is in private/, or the disk is
  *			full: it stays for the next run
- *	ignored		it is no regular file, or has another kind of name; by
- *			a race its user can bring a link or a directory into
- *			private/ or deferred/, where it is removed
+ *	ignored		it is no regular file, or its name is no number; a link
+ *			or a directory that its user has brought by a race into
+ *			private/ or deferred/ is removed
  *
  * If a queued message has a wrong address, or a refused address and no sender
  * who could get a DSN, postman/ gets a copy of the file.
  *
  * The oldest file is first.  The directories of ROUTERDIRS and bulk/ follow
- * router/ in the order of office_read_routers(); as soon as router/ has a new
- * file, that is next.  With PARAMworkers 4, four processes share the list of a
- * directory; each takes the next file when it is free.
+ * router/ in the order of office_read_routers(); a new file in router/ goes
+ * before files of the others.  With PARAMworkers 4, four processes share the
+ * list of a directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
  * looks at router/ after each interval, and when submit, which put a file
@@ -79,8 +79,8 @@
 struct file {
 	const char *po, *dir, *base;
 	char	path[PATH_SIZE];	/* po/dir/base */
-	int	ours;		/* root or the post office's owner made it, and
-				 * nobody else can write to it */
+	int	ours;		/* root or the post office's owner made the
+				 * file, and nobody else can write to it */
 	int	unreachable;	/* nobody but root and the post office's owner
 				 * can reach the file */
 	struct stat st;
@@ -88,12 +88,14 @@ struct file {
 	struct input in;
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* sender of the envelope, in <> */
-	/* the envelope had such a line; is_null: errormsg or channel error */
+	/* the envelope has a line from, fullname, to; is_null: a line errormsg
+	 * or channel error */
 	int	has_from, has_fullname, has_to, is_null;
 	int	bad_sender;	/* the sender of the envelope is wrong */
 	int	has_sender;	/* m has the sender */
-	const char *why;	/* with BAD, and while the envelope is read: why
-				 * the file is bad; else it may be anything */
+	const char *why;	/* why the file is bad, valid with BAD; while
+				 * the envelope is read, NULL until a line is
+				 * bad */
 	int	bounce;		/* the bad file has no sender for a DSN */
 };
 
@@ -119,8 +121,8 @@ static int verbose_run;		/* a line is printed for each queued file */
 static long postmanage;		/* seconds */
 static unsigned long postbytes;
 
-static volatile sig_atomic_t leave;
-static int wake[2] = { -1, -1 };
+static volatile sig_atomic_t leave;	/* a signal ends the run */
+static int wake[2] = { -1, -1 };	/* pipe; the signal ends sleep_for */
 static int notices = -1;	/* the socket for notices, or -1 */
 
 /* ---- the envelope ---------------------------------------------------- */
@@ -256,8 +258,7 @@ env_read_line(struct file *q, char *line)
 static void
 env_apply(struct file *q, const char *word, char *value)
 {
-	const size_t n = sizeof(words) / sizeof(*words);
-	size_t i = 0;
+	size_t i = 0, n = sizeof(words) / sizeof(*words);
 
 	while (i < n && strcmp(word, words[i].word) != 0)
 		i++;
@@ -283,7 +284,7 @@ is_header(const char *line, const char *value)
 static int
 read_envelope(struct file *q)
 {
-	static char line[LINE_SIZE];	/* large, and nothing calls itself */
+	static char line[LINE_SIZE];	/* only a buffer; large */
 	unsigned long start;
 	char *value;
 	enum eol eol;
@@ -315,8 +316,8 @@ read_envelope(struct file *q)
 
 /* ---- one file -------------------------------------------------------- */
 
-/* Fails all recipients for q->why: TAKEN, and the sender gets a DSN of this
- * kind; or BAD if there is no sender. */
+/* Fails all recipients for q->why: TAKEN if the sender gets a DSN of this kind,
+ * BAD if there is no sender. */
 static enum verdict
 fail_message(struct file *q, const char *kind, const char *status)
 {
@@ -383,7 +384,7 @@ queue_file(struct file *q, const char *path, int fd, const char *name)
 		say("there is no memory for the header");
 		return LATER;
 	}
-	/* an agent may remove the message at once: its id is made first */
+	/* the id is made first, as an agent may remove the message at once */
 	spool_id(name, NULL, path, id, sizeof(id));
 	v = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
 	if (v != LATER && verbose_run) {
@@ -406,11 +407,11 @@ queue_original(struct file *q)
 	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
 	    hidden, sizeof(hidden)) < 0)
 		return STAYS;
-	if (rights_give_users_file(fd) == 0)
-		return queue_file(q, hidden, fd, name) == TAKEN ?
-		    TAKEN : STAYS;
-	say("cannot be given to us: %s", strerror(errno));
-	return STAYS;		/* it is in private/ now */
+	if (rights_give_users_file(fd) < 0)
+		say("cannot be given to us: %s", strerror(errno));
+	else if (queue_file(q, hidden, fd, name) == TAKEN)
+		return TAKEN;
+	return STAYS;		/* the next run finds the file in private/ */
 }
 
 /* Copies size bytes of the file; p is the copy if this returns TAKEN. */
@@ -455,7 +456,7 @@ queue_copy(struct file *q)
 		else if (v == TAKEN && unlink(hidden) < 0)
 			say("cannot remove %s: %s", hidden, strerror(errno));
 	}
-	post_remove(&p);	/* the name is gone after the rename */
+	post_remove(&p);	/* only closes a renamed file */
 	return v;
 }
 
@@ -476,7 +477,7 @@ copy_to_postman(const struct file *q)
 		say_cannot("make", to);
 	else
 		say("it is in the queue, and a copy is %s", to);
-	post_remove(&p);	/* the name is gone after the rename */
+	post_remove(&p);	/* only closes a renamed file */
 }
 
 /* Moves a bad file to postman/: TAKEN, or LATER if it cannot be moved. */
@@ -497,8 +498,8 @@ set_aside(const struct file *q)
 
 /* Opens the file.  Root may read files that only another user can read, but the
  * directory belongs to the post office's owner.  So we change to the directory
- * as the owner, check that it is his, and only then open a name in it as root.
- * Returns a descriptor, or -1 with errno. */
+ * as the owner, check that the directory is his, and only then open a name in
+ * it as root.  Returns a descriptor, or -1 with errno. */
 static int
 open_file(struct file *q)
 {
@@ -530,18 +531,18 @@ open_file(struct file *q)
 	return fd;
 }
 
-/* Sets what depends on the owner, the directory and the size. */
+/* Sets the members that depend on the owner, the directory and the size. */
 static void
 set_rights(struct file *q, long uid)
 {
 	const struct routes *routes = q->m.routes;
 	int in_private = strcmp(q->dir, "private") == 0;
-	int closed = (q->st.st_mode & 022) == 0;	/* none but the owner
-							 * may write to it */
+	int closed = (q->st.st_mode & 022) == 0;	/* only the owner may
+							 * write to the file */
 
 	q->ours = !in_private && closed && rights_is_ours(uid);
 	if (in_private)
-		/* a run gave the file to us before a crash */
+		/* the file is ours if a run gave it to us before a crash */
 		q->unreachable = closed && rights_is_ours((long)q->st.st_uid);
 	else
 		q->unreachable = q->ours || ((strcmp(q->dir, "router") == 0 ||
@@ -558,9 +559,10 @@ set_rights(struct file *q, long uid)
 	}
 }
 
-/* Queues the open file, or what a crash left of it in private/.  A file with a
- * second name is set aside, as it could be a link to another user's file, which
- * root would read for the owner of the directory, or give to him. */
+/* Queues the open file.  An original in private/ whose copy is queued is
+ * removed instead.  A file with a second name is bad, as it could be a link to
+ * another user's file, which root would read for the owner of the directory, or
+ * give to him. */
 static enum verdict
 queue_open_file(struct file *q)
 {
@@ -584,7 +586,8 @@ queue_open_file(struct file *q)
 	if (v == TAKEN)
 		v = q->ours || (q->unreachable && !q->m.toobig) ?
 		    queue_original(q) : queue_copy(q);
-	/* a wrong address, or a refused one without a sender to tell */
+	/* the postmaster gets a copy for a wrong address, and for a refused one
+	 * if no sender gets a DSN */
 	if (v == TAKEN && !q->m.toobig && (q->m.nsyntax > 0 ||
 	    (q->m.nwrong > 0 && q->m.sender[0] == '\0')))
 		copy_to_postman(q);
@@ -615,7 +618,7 @@ open_and_queue(struct file *q, const struct routes *routes)
 	int fd = open_file(q);
 	char name[100];
 	enum verdict v = LATER;
-	long uid;	/* of the author */
+	long uid;	/* user who has sent the message */
 
 	if (fd < 0 && errno == EINVAL)
 		return remove_special(q);
@@ -784,8 +787,7 @@ wait_worker(pid_t pid)
 	pid_t ended;
 
 	do {
-		/* SIGTERM may also have come before waitpid, which it then
-		 * does not interrupt */
+		/* waitpid is not interrupted by a SIGTERM that came before */
 		if (leave && !passed)
 			passed = kill(pid, SIGTERM) == 0;
 		ended = waitpid(pid, &status, 0);
@@ -815,7 +817,7 @@ share_list(struct run *p, unsigned n)
 	}
 	code = process_list(p);
 	for (i = 1; i < n; i++) {
-		/* the others do the work of a worker that did not start */
+		/* if a worker did not start, the others process its files */
 		other = pid[i] < 0 ? 0 : wait_worker(pid[i]);
 		if (code == 0)
 			code = other;
@@ -847,8 +849,8 @@ process_dir(struct run *p, const char *dir, int (*fits)(const char *))
 	return code;
 }
 
-/* Processes router/ and, while it has nothing new, the others: 0, or an exit
- * code. */
+/* Processes router/ and, while router/ has no new file, the other directories:
+ * 0, or an exit code. */
 static int
 process_routers(struct run *p)
 {
@@ -869,9 +871,10 @@ process_routers(struct run *p)
 	return code;
 }
 
-/* Reads the table as root, as other users may not be able to.  Without a table
- * the default of postmanage counts; a table with mistakes may be meant to set
- * another value, so until it is corrected no double bounce is removed. */
+/* Reads the table as root, as the owner may have no right to read it: 0 or -1,
+ * as route_load.  Without a table, postmanage and postbytes have their
+ * defaults; a table with mistakes may be meant to set other values, so no
+ * double bounce is removed until the table is corrected. */
 static int
 load_table(struct routes *routes, const char *table)
 {
@@ -914,7 +917,7 @@ process_dirs(struct run *p)
 	}
 	if (path_exists(path_in(p->po, DEFERRED))) {
 		deferred_code = process_dir(p, DEFERRED, deferred_is_name);
-		/* this also removes reasons without files */
+		/* called to remove reasons without files */
 		defer_next_wait(p->po, p->table_id);
 	}
 	code = process_routers(p);
@@ -932,7 +935,7 @@ process_dirs(struct run *p)
 static int
 run(const char *po, const char *table)
 {
-	static struct run p;
+	static struct run p;	/* large, and there is only one at a time */
 	int code;
 
 	memset(&p, 0, sizeof(p));
@@ -1028,7 +1031,7 @@ has_changed(struct watch *w, const char *po)
 	struct stat st;
 
 	if (stat(path_in(po, "%s", w->dir), &st) < 0)
-		/* the run will say why */
+		/* a run says why; bulk/ may be missing */
 		return strcmp(w->dir, OFFICE_BULK) != 0;
 	if (!w->known || w->mtime != (long)st.st_mtime) {
 		w->known = 1;
@@ -1057,8 +1060,9 @@ recover_if_due(struct watch *w, const char *po, long every)
 }
 
 /* Returns 1 if a try of deferred mail is due.  The due time is computed anew
- * when a run or mailq has changed the directory, or the table is another.  A
- * file whose reason cannot be written is tried each DEFER_LEAST seconds. */
+ * when a run or mailq has changed the directory, and when the table has
+ * changed.  A file whose reason cannot be written is tried each DEFER_LEAST
+ * seconds. */
 static int
 is_deferred_due(struct watch *w, const char *po, const char *table)
 {
@@ -1109,9 +1113,9 @@ static void
 run_every(const char *po, const char *table, long every)
 {
 	struct tidier tidier = { 0, 0 };
-	long pause = every;	/* seconds; doubles after trouble */
-	double again = 0;
-	static struct watch w[OFFICE_ROUTERS], transport, deferred;
+	long pause = every;	/* seconds between failed runs */
+	double again = 0;	/* mono; the run after a failed one */
+	static struct watch w[OFFICE_ROUTERS], transport, deferred; /* zeros */
 	int i, changed, trouble = 0;
 
 	for (i = 0; i < routers.n; i++)
@@ -1170,8 +1174,8 @@ qrun(const char *po, const char *table, long every, int verbose)
 		say("%s", routers.why);
 		return X_CONFIG;
 	}
-	/* the directory that we were started in may be removed, or closed to
-	 * root, and open_file goes back to it */
+	/* open_file goes back to the working directory; the one that we were
+	 * started in may be removed, or closed to root */
 	if (*po == '/' && *table == '/' && chdir("/") < 0)
 		return X_OSERR;
 	if (every == TIDY_ONLY) {

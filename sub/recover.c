@@ -8,9 +8,9 @@
  *
  * A process at work has the same files for a moment.  It is known by its lock
  * on the control file; in a file system without locks, by its process number,
- * which is at the end of the name.  Another process may have this number, as
- * small numbers come again after each boot; and a process in another container
- * is not seen.
+ * which is at the end of the name.  This number can be wrong: another process
+ * may have it, as small numbers come again after each boot, and a process in
+ * another container is not seen.
  *
  * A control file without a message is removed only if it is not locked and no
  * process has the number: a process may have just made the file and not have

@@ -17,14 +17,14 @@
  * domain gets ours, as a bare name would mean another person at another host.
  * The host "-" changes nothing of this, since an agent may choose its host
  * itself, as smtp -R does.  Only the channels local, hold and error are always
- * of this machine.  With "-" their user is the address as it is, or the part
- * before the '@' if the pattern has an '@': as the line itself then says which
- * domain is meant.  The fourth word changes this: $u is the name alone, $u@$h
+ * of this machine.  With "-" their user is the address as it is; if the pattern
+ * has an '@', the line says which domain is meant, and the user is the part
+ * before the '@'.  The fourth word changes this: $u is the name alone, $u@$h
  * the whole address.
  *
- * For a path of UUCP, $r is what is behind its first '!', and $h of the host is
- * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
- * Our own names in UUCP are taken off the beginning of each recipient.
+ * For a path of UUCP, $r is the part behind the first '!', and a host $h in
+ * such a line is the part before: "*!* uucp $h $r" sends a!b!carl to a, for
+ * b!carl.  Our own names in UUCP are taken off the beginning of each recipient.
  *
  * A line for our own domain with the host "-" and a channel other than local,
  * hold and error could mean names or addresses, so it must have a fourth word.
@@ -101,7 +101,7 @@ struct route {
 				 * of a line for senders, the new name */
 	enum user user;
 	unsigned long line;	/* line of the table */
-	char	**from;		/* only for these senders, NULL: for all */
+	char	**from;		/* senders that the line is for; NULL: all */
 	int	from_name;	/* from has names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
 				 * then an empty one; else NULL */
@@ -112,7 +112,7 @@ struct route {
 
 /* ---- reading --------------------------------------------------------- */
 
-/* Cuts the next word off: NULL at the end. */
+/* Cuts off the next word and returns it, or NULL at the end. */
 static char *
 cut_word(char **p)
 {
@@ -271,7 +271,7 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 
 	if (why != NULL)
 		return why;
-	r->is_for_names = 0;	/* without an '@' it is for any address */
+	r->is_for_names = 0;	/* a route without an '@' is for any address */
 	r->host = mem_dup(host);
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
@@ -331,8 +331,8 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	return NULL;
 }
 
-/* Adds a line that rewrites senders.  Returns NULL, or what is wrong with it.
- */
+/* Adds a line that rewrites senders.  Returns NULL, or what is wrong with the
+ * line. */
 static const char *
 add_sender(struct routes *t, const char *pattern, const char *to)
 {
@@ -789,7 +789,7 @@ route_print(const struct routes *table)
 			printf("%s:%lu: %s/%s\n", table->path, r->line,
 			    r->channel, strchr(r->host, '$') == NULL ?
 			    r->host : "*");
-	/* submit -q sends refused addresses there */
+	/* submit -q sends refused addresses to error/refused */
 	printf("%s: error/refused\n", table->path);
 }
 

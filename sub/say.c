@@ -1,10 +1,10 @@
 /*
  * say.c - writes lines to the standard error.
  *
- * All messages of submit go through here, a line each, with the name that it
- * was called by; in a log, the time is before that.  A topic may follow the
- * name: the file that a run is at work on.  Bytes that could forge a line or
- * disturb a terminal are shown as \ooo.
+ * Each message of submit is a line: the name that submit was called by, before
+ * it the time in a log, behind it perhaps a topic, which is the file that a run
+ * is at work on, and the text.  Bytes that could forge a line or disturb a
+ * terminal are shown as \ooo.
  *
  * The last line is kept, for a reply of SMTP and as the reason of a deferral.
  */

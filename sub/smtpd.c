@@ -19,9 +19,8 @@
  * a part of it for commands.
  *
  * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies.
- * A wrong recipient is printed, and the sender gets a DSN; what is wrong
- * otherwise is printed and counts in the exit status.  Lines may end in LF
- * alone.
+ * A wrong recipient is printed, and the sender gets a DSN; every other error is
+ * printed and sets the exit status.  Lines may end in LF alone.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -121,7 +120,7 @@ get_byte(void)
 	return EOF;
 }
 
-/* Reads a command: 1, or 0 at the end. */
+/* Reads a command: 0, or -1 at the end. */
 static int
 read_command(char *line)
 {
@@ -145,13 +144,13 @@ read_command(char *line)
 	while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t'))
 		n--;
 	line[n] = '\0';
-	return c != EOF || n > 0;
+	return c == EOF && n == 0 ? -1 : 0;
 }
 
 /* ---- parameters ------------------------------------------------------ */
 
 /* Cuts "FROM:<anna@x.org> SIZE=3" into the path, with its brackets, and the
- * rest: 0, or -1. */
+ * rest: 0, or -1 if the syntax is wrong. */
 static int
 split_path(char *arg, const char *word, char **path, char **rest)
 {
@@ -181,8 +180,8 @@ split_path(char *arg, const char *word, char **path, char **rest)
 	return 0;
 }
 
-/* Calls set for each "NAME=VALUE".  Returns NULL, or the reply to a wrong one,
- * as set does. */
+/* Calls set for each "NAME=VALUE".  Returns NULL, or the reply that set returns
+ * for a wrong one. */
 static const char *
 parse_parameters(char *p, const char *(*set)(const char *name, char *value))
 {
@@ -383,7 +382,8 @@ do_rcpt(char *arg)
 	if (code == 0) {
 		reply("250 2.1.5 ok");
 	} else if (code == X_UNAVAILABLE && !s.how->batch && s.m.nrcpt > 0) {
-		/* no error: a client sends the rest in another message */
+		/* this is no error: a client sends the other recipients in
+		 * another message */
 		reply_last("452 4.5.3");
 		s.errors--;
 	} else {
@@ -410,7 +410,7 @@ static void
 do_data(char *arg)
 {
 	char name[ENTRY_NAME];
-	int code;
+	int code = X_DATAERR;
 
 	(void)arg;
 	/* in a batch, the message follows even if there is no recipient */
@@ -422,7 +422,6 @@ do_data(char *arg)
 	in_start(&s.data, stdin, DOTS_SMTP);
 	s.data.next = get_byte;
 	s.data.eol = s.how->batch ? EOL_CRLF : EOL_STRICT;
-	code = X_DATAERR;
 	if (s.begun && s.m.nrcpt > 0)
 		code = s.how->take(s.how, &s.m, &s.data, name);
 	else
@@ -540,7 +539,7 @@ smtpd(const struct smtpd *how)
 	}
 	if (!how->batch)
 		reply("220 %s ESMTP", how->routes->domain);
-	while (!s.over && read_command(line)) {
+	while (!s.over && read_command(line) == 0) {
 		run_command(line);
 		if (s.errors >= ERRORS_MOST && !how->batch) {
 			reply("421 4.7.0 too many errors");

@@ -55,15 +55,14 @@ int	rights_start(void);
 /* Gives up the group for good: 0, or -1 after saying why. */
 int	rights_drop(void);
 /* Returns 1 if public/ and router/ are open to this group, and to nobody else.
- * If so, no user can reach a file of that group there. */
+ * Then no user can reach a file of that group there. */
 int	rights_is_way_in(const char *po, gid_t);
-/* Returns 1 if public/ and router/ are open in this way to the group of our
- * set-group-id bit. */
+/* Returns 1 if rights_is_way_in holds for the group of our set-group-id bit. */
 int	rights_has_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
 /* on 1: takes the group of the set-group-id bit, to use public/ and router/; 0:
- * gives it up, or ends the process if that fails.  Keeps errno. */
+ * gives the group up, or ends the process if that fails.  Keeps errno. */
 void	rights_use_group(int on);
 /* Root goes on as the owner of the post office: 0, or -1 after saying why. */
 int	rights_become_owner(const char *po);
@@ -98,16 +97,16 @@ struct addr_list {
 };
 
 void	addr_start(struct addr_list *, const char *p, const char *end);
-int	addr_next(struct addr_list *);	/* reads an address: 1; 0 at the end */
+/* Returns 1 and sets the members; or 0 at the end of the list. */
+int	addr_next(struct addr_list *);
 int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
 /* Returns 1 for the name of a host in the queue, or of a client of SMTP:
  * printing characters without blanks, fewer than DOMAIN_SIZE. */
 int	addr_is_host(const char *);
-/* Returns the '|', '/' or ':' that the address begins with, quoted or not, as
- * an agent may take such an address for a program, a file or a list.  Else 0.
- */
+/* Returns the '|', '/' or ':' that the address begins with, quoted or not; or
+ * 0.  An agent may take such an address for a program, a file or a list. */
 int	addr_special_byte(const char *);
-void	addr_fold_domain(char *);	/* makes its domain lower case */
+void	addr_fold_domain(char *);	/* makes the domain lower case */
 
 /* ======================================================================
  * peer.c - decides whom submit -bs serves
@@ -338,10 +337,11 @@ int	mail_set_sender(struct mail *, const char *);
 /* Completes the header as head_complete; with an id, also rewrites its
  * senders. */
 int	mail_complete(struct mail *, unsigned long num, const char *id);
-/* Makes "FULL" or "HDRS" of a word in either case: 0 or -1. */
+/* Makes "FULL" or "HDRS" of a word in either case: 0, or -1 for another word.
+ */
 int	ret_parse(const char *s, char *to);
 /* Makes "NOTIFY=NEVER" or "NOTIFY=SUCCESS,FAILURE,DELAY" of a word or a list
- * with commas: 0 or -1. */
+ * with commas: 0, or -1 if the list is wrong. */
 int	notify_parse(const char *list, char *to, size_t size);
 
 /* ======================================================================
@@ -369,7 +369,8 @@ enum verdict entry_put(const struct mail *, const char *po, const char *path,
 /* Print the envelope for router/, and the header. */
 void	entry_print_envelope(const struct mail *, FILE *);
 void	entry_print_header(const struct mail *, FILE *);
-/* Sends the scheduler a notice; without one it finds the message later. */
+/* Sends the scheduler a notice; without a notice, the message is found later.
+ */
 void	entry_notify(const char *po, const char *name);
 int	entry_is_at(int fd, const char *path);	/* 1: path names fd's file */
 
@@ -393,7 +394,7 @@ int	entry_is_abandoned(const char *path, int dead);
  * there: 0, or -1 after saying why. */
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
 	    long uid, char *to, size_t size);
-/* Renames the file back to path; says where it is if that cannot be. */
+/* Renames the file back to path, or says where the file is if that fails. */
 void	accept_unhide(const char *hidden, const char *path);
 /* Copies size bytes of fd and syncs the copy.  seen: an earlier status of the
  * file; STAYS if the file has changed since then. */
@@ -434,7 +435,7 @@ long	defer_next_wait(const char *po, unsigned long table_id);
  * etrn.c - asks the scheduler to try the mail for a host now
  * ====================================================================== */
 
-/* Leaves the scheduler a request, also if none runs: an exit code. */
+/* Leaves a request for the scheduler, even if none runs: 0, or an exit code. */
 int	etrn_request(const char *po, const char *host);
 
 /* ======================================================================
