@@ -1215,7 +1215,7 @@ cf_match(struct config *config, const char *channel, const char *host)
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	text_lower(address);
 	for (c = config->clauses; c != NULL; c = c->next) {
-		if (!pat_match_address(c->patterns, address))
+		if (!pat_matches_address(c->patterns, address))
 			continue;
 		r->matched[n++] = c;
 		if (c->v.command != NULL)

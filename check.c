@@ -202,7 +202,8 @@ is_covered(char *const *set, const char *pattern)
 		if (is_dsn && strncmp(*set, "dsn/", 4) != 0)
 			continue;
 		if (strcmp(*set, pattern) == 0 || (is_address &&
-		    strpbrk(*set, "?[\\") == NULL && pat_match(*set, pattern)))
+		    strpbrk(*set, "?[\\") == NULL &&
+		    pat_matches(*set, pattern)))
 			return 1;
 	}
 	return 0;

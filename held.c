@@ -145,7 +145,7 @@ held_match_address(const char *channel, const char *host)
 		return NULL;	/* the usual case is quick */
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
-	    !pat_match_address(h->patterns, address)))
+	    !pat_matches_address(h->patterns, address)))
 		h = h->next;
 	return h != NULL ? h->text : NULL;
 }

@@ -325,7 +325,7 @@ th_is_matched(const struct thread *t, char *const *patterns)
 	if (patterns == NULL)
 		return 1;
 	text_fmt(address, sizeof(address), "%s/%s", t->chan->name, t->host);
-	return pat_match_address(patterns, address);
+	return pat_matches_address(patterns, address);
 }
 
 /* ---- turns ----------------------------------------------------------- */

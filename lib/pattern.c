@@ -201,7 +201,7 @@ item_matches(const char *p, int c)
 }
 
 int
-pat_match(const char *p, const char *s)
+pat_matches(const char *p, const char *s)
 {
 	const char *star = NULL, *back = NULL;
 
@@ -226,13 +226,13 @@ pat_match(const char *p, const char *s)
 }
 
 int
-pat_match_address(char *const *all, const char *address)
+pat_matches_address(char *const *all, const char *address)
 {
 	int dsn = strncmp(address, "dsn/", 4) == 0;
 
 	for (; *all != NULL; all++)
 		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
-		    pat_match(*all, address))
+		    pat_matches(*all, address))
 			return 1;
 	return 0;
 }

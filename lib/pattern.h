@@ -11,9 +11,9 @@
 const char *pat_expand(const char *, char ***all);
 void	pat_free(char **);
 /* Returns 1 if the alternative matches the text, which is in lower case. */
-int	pat_match(const char *, const char *);
+int	pat_matches(const char *, const char *);
 /* Returns 1 if one of the alternatives matches the address channel/host.  An
  * address of the channel dsn needs a pattern that begins with "dsn/". */
-int	pat_match_address(char *const *all, const char *address);
+int	pat_matches_address(char *const *all, const char *address);
 
 #endif

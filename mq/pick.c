@@ -118,7 +118,7 @@ mq_has_match(char *const *patterns, const char *before, const char *behind)
 	text_fmt(s, sizeof(s), "%s/%s", before, behind);
 	text_lower(s);
 	for (; *patterns != NULL; patterns++)
-		if (pat_match(*patterns, s))
+		if (pat_matches(*patterns, s))
 			return 1;
 	return 0;
 }
@@ -135,7 +135,7 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 		    mq_has_match(p->dest, d->channel, d->host);
 	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
 	text_lower(s);
-	return p->dest != NULL ? pat_match_address(p->dest, s) :
+	return p->dest != NULL ? pat_matches_address(p->dest, s) :
 	    strcmp(d->channel, "dsn") != 0;
 }
 

@@ -98,7 +98,7 @@ matches_word(const char *word, char **patterns, const char *num)
 	if (text_fmt(name, sizeof(name), DEFERRED "/%s", num) < 0)
 		return 0;
 	for (; patterns != NULL && *patterns != NULL; patterns++)
-		if (pat_match(*patterns, name))
+		if (pat_matches(*patterns, name))
 			return 1;
 	return 0;
 }

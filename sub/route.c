@@ -204,7 +204,7 @@ has_our_domain(const struct routes *t, const struct route *r)
 	addr_fold_domain(s);
 	for (alt = r->patterns; *alt != NULL; alt++) {
 		p = strrchr(*alt, '@');
-		if (p != NULL && strpbrk(p, "*?") == NULL && pat_match(p, s))
+		if (p != NULL && strpbrk(p, "*?") == NULL && pat_matches(p, s))
 			return 1;
 	}
 	return 0;
@@ -589,7 +589,7 @@ find_match(const struct route *r, const char *s, int first)
 
 	for (alt = r->patterns; *alt != NULL; alt++) {
 		p = **alt == '\\' ? *alt + 1 : *alt;
-		if ((first == 0 || *p == first) && pat_match(*alt, s))
+		if ((first == 0 || *p == first) && pat_matches(*alt, s))
 			return *alt;
 	}
 	return NULL;
@@ -718,7 +718,7 @@ is_sender(const struct routes *table, char *const *patterns, int for_names,
 			return 0;
 		strcpy(strrchr(s, '@'), "/");
 	}
-	while (*patterns != NULL && !pat_match(*patterns, s))
+	while (*patterns != NULL && !pat_matches(*patterns, s))
 		patterns++;
 	return *patterns != NULL;
 }

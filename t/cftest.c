@@ -46,7 +46,7 @@ match(const char *pattern, const char *text)
 
 	pat_expand(pattern, &all);
 	for (p = all; p != NULL && *p != NULL; p++)
-		found |= pat_match(*p, text);
+		found |= pat_matches(*p, text);
 	pat_free(all);
 	puts(found ? "yes" : "no");
 	return 0;

@@ -118,7 +118,7 @@ is_exempt(const struct ctl *rc)
 	int i;
 
 	for (i = 0; i < opt.nexempt; i++)
-		if (pat_match_address(opt.exempt[i], channel_and_host(rc)))
+		if (pat_matches_address(opt.exempt[i], channel_and_host(rc)))
 			return 1;
 	return 0;
 }

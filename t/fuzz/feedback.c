@@ -69,7 +69,7 @@ pattern(const char *s)
 		fuzz_must(pat_expand(*p, &again) == NULL,
 		    "alternatives are good");
 		pat_free(again);
-		n += pat_match(*p, "smtp/mail.example.org");
+		n += pat_matches(*p, "smtp/mail.example.org");
 	}
 	fuzz_must(p > all && n <= 256, "there are some, not too many");
 	pat_free(all);
