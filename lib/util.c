@@ -16,12 +16,12 @@
  *		empty
  *
  * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
- * Lines collect in a buffer until log_flush writes them.  A loop calls it
- * before it sleeps: a busy pass costs one write, and an idle daemon holds
- * nothing back.  Errors and warnings are written at once.  Until a file is
- * open, lines go to standard error, and the last ones, at most a buffer full,
- * are kept for the file.  A second descriptor may get each line, too, as far as
- * it takes lines without waiting.
+ * Lines collect in a buffer until log_flush writes them.  A loop calls
+ * log_flush before it sleeps: a busy pass costs one write, and an idle daemon
+ * holds nothing back.  Errors and warnings are written at once.  Until a file
+ * is open, lines go to standard error, and the last ones, at most a buffer
+ * full, are kept for the file.  A second descriptor may get each line, too, as
+ * far as it takes lines without waiting.
  *
  * Only clock_read sets the two clocks.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
@@ -56,9 +56,9 @@
 #include <sys/times.h>
 #endif
 #ifdef O_CLOEXEC
-#define CLOEXEC O_CLOEXEC	/* one system call less for each file */
+#define CLOEXEC O_CLOEXEC
 #else
-#define CLOEXEC 0
+#define CLOEXEC 0	/* fd_plain sets the flag after the open */
 #endif
 
 /* ---- text ------------------------------------------------------------ */
@@ -294,18 +294,20 @@ text_split(char *line, char **field, int n)
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 {
-	unsigned long v = 0, digit;
-	int bad = *s < '0' || *s > '9';
+	unsigned long digit;
 
+	*n = 0;
+	if (*s < '0' || *s > '9')
+		return -1;
 	for (; *s >= '0' && *s <= '9'; s++) {
 		digit = *s - '0';
-		bad |= digit > max || v > (max - digit) / 10;
-		v = v * 10 + digit;
+		if (digit > max || *n > (max - digit) / 10)
+			return -1;
+		*n = *n * 10 + digit;
 	}
-	*n = v;
 	if (end != NULL)
 		*end = s;
-	return bad || (end == NULL && *s != '\0') ? -1 : 0;
+	return end == NULL && *s != '\0' ? -1 : 0;
 }
 
 unsigned long
@@ -377,8 +379,9 @@ static struct {
 	size_t	used;		/* bytes in buf */
 	size_t	shown;		/* of used, bytes that were written to 2 and
 				 * wait for the file */
+	double	mute;		/* mono until which log_no_memory is silent */
 	char	buf[8192];
-} lg = { 2, 0, 0, 0, "" };
+} lg = { 2, 0, 0, 0, 0, "" };
 
 void
 log_flush(void)
@@ -468,7 +471,7 @@ log_open(const char *path)
 }
 
 /* Adds a line to the buffer: the stamp and the level as they are, the rest with
- * escapes, as it may contain text of others. */
+ * escapes, as the rest may contain text of others. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
@@ -527,21 +530,28 @@ struct clocks now;
 #define AWAKE_MOST 3600.0	/* most seconds that count as passed between two
 				 * readings; no loop sleeps longer */
 
+/* What clock_read keeps of its readings. */
+static struct {
+	int	begun;		/* there was a reading */
+	double	left_out;	/* seconds of now.up that are not in now.mono:
+				 * before the first reading, and of sleeps */
+#ifdef NO_MONOTONIC
+	clock_t	ticks;		/* of times(), at the last reading */
+#endif
+} reading;
+
 /* Returns the seconds since a moment that stays the same. */
 static double
 read_mono(void)
 {
 #ifdef NO_MONOTONIC
-	/* only differences count: ticks wrap around, in 249 days or less */
-	static clock_t last;
-	static double sum;
 	struct tms unused;
-	clock_t t = times(&unused);
+	clock_t was = reading.ticks;
 
-	sum += (double)(long)((unsigned long)t - (unsigned long)last) /
-	    (double)sysconf(_SC_CLK_TCK);
-	last = t;
-	return sum;
+	/* only differences count: ticks wrap around, in 249 days or less */
+	reading.ticks = times(&unused);
+	return now.up + (double)(long)((unsigned long)reading.ticks -
+	    (unsigned long)was) / (double)sysconf(_SC_CLK_TCK);
 #else
 	struct timespec ts;
 
@@ -562,29 +572,26 @@ clamp(double s)
 void
 clock_read(void)
 {
-	static int started;
-	static double away;	/* seconds of mono before the start, and those
-				 * that the machine slept */
 	struct clocks was = now;
-	double mono = read_mono(), passed, step;
+	double passed, step;
 
-	if (!started)
-		away = mono;
-	now.up = mono;
-	now.mono = mono - away;
+	now.up = read_mono();
+	if (!reading.begun)
+		reading.left_out = now.up;
+	now.mono = now.up - reading.left_out;
 	now.wall = time(NULL);
 	passed = now.mono - was.mono;
 	step = difftime(now.wall, was.wall) - passed;
 	if (passed > AWAKE_MOST + STEP) {
 		log_warn("clock-sleep by=%ld the machine slept or this process "
 		    "was stopped; only an hour of it counts", clamp(passed));
-		away += passed - AWAKE_MOST;
+		reading.left_out += passed - AWAKE_MOST;
 		now.mono = was.mono + AWAKE_MOST;
 	}
-	if (started && (step > STEP || step < -STEP))
+	if (reading.begun && (step > STEP || step < -STEP))
 		log_warn("clock-step by=%ld the wall clock was set; timers do "
 		    "not follow it", clamp(step));
-	started = 1;
+	reading.begun = 1;
 }
 
 /* ---- environment, memory, chance, descriptors ------------------------ */
@@ -597,17 +604,15 @@ env_get(const char *name, const char *usual)
 	return value != NULL && *value != '\0' ? value : usual;
 }
 
-/* Logs a lack of memory and sets errno.  There is one line in a second, as
- * thousands of files may meet the lack. */
+/* Sets errno, and logs a lack of memory: once in a second at most, as it may
+ * stop the reading of thousands of files. */
 static void
 log_no_memory(size_t bytes)
 {
-	static double next;
-
-	if (now.mono >= next) {
+	if (now.mono >= lg.mute) {
 		log_err("memory bytes=%lu cannot be allocated",
 		    (unsigned long)bytes);
-		next = now.mono + 1;
+		lg.mute = now.mono + 1;
 	}
 	errno = ENOMEM;		/* calloc of ISO C need not set errno */
 }
@@ -708,7 +713,7 @@ fd_plain(const char *path, int flags, struct stat *st)
 	else if (!S_ISREG(st->st_mode))
 		error = EINVAL;
 	else if (O_NOFOLLOW == 0 && !is_same_file(&seen, st))
-		error = EAGAIN;		/* it was replaced meanwhile */
+		error = EAGAIN;		/* another file has the name now */
 	else if (CLOEXEC == 0)
 		fd_cloexec(fd);
 	if (error == 0)
@@ -829,8 +834,7 @@ stdio_to_null(void)
 	return null > 2 ? close(null) : 0;
 }
 
-/* The lock is one of fcntl, the only one in POSIX, which also works over NFS.
- */
+/* Locks of fcntl are the only ones in POSIX, and work over NFS, too. */
 long
 fd_lock_at(int fd, int how, int type, long at)
 {
@@ -840,7 +844,7 @@ fd_lock_at(int fd, int how, int type, long at)
 	lock.l_type = type;
 	lock.l_whence = SEEK_SET;
 	lock.l_start = at;
-	lock.l_len = at > 0;	/* 0: up to any end of the file */
+	lock.l_len = at > 0;	/* 0: up to the end of the file */
 	if (fcntl(fd, how, &lock) < 0)
 		return -1;
 	if (how != F_GETLK || lock.l_type == F_UNLCK)
@@ -851,7 +855,7 @@ fd_lock_at(int fd, int how, int type, long at)
 int
 file_sync(FILE *f)
 {
-	errno = EIO;	/* for a failure that sets none */
+	errno = EIO;	/* ferror does not set errno */
 	return fflush(f) == 0 && !ferror(f) ? fd_sync(fileno(f)) : -1;
 }
 
@@ -934,7 +938,8 @@ is_transient(int err)
 }
 
 #ifndef NO_INITGROUPS
-/* Some systems take no empty list, as its first group is the effective one. */
+/* Some systems refuse an empty list, as the first group of the list becomes the
+ * effective group. */
 int
 groups_leave(gid_t gid)
 {
@@ -1021,22 +1026,22 @@ read_at_pos(struct lines *l, char *to, size_t size)
 	return n;
 }
 
-/* Moves the line to the front of the buffer and fills the rest: 1, or 0 at the
- * end of the file or on an error.  If size says that this is the end, the
- * buffer stays, so that earlier lines can be read again. */
+/* Moves the line to the front of the buffer and fills the rest: 0, or -1 at the
+ * end of the file or on an error.  If size says that pos is the end, the buffer
+ * stays as it is, so that earlier lines can be read again. */
 static int
 fill_buffer(struct lines *l)
 {
 	size_t n;
 
 	if (l->size > 0 && l->pos == l->size && l->have < sizeof(l->buf))
-		return 0;	/* the buffer has room for a NUL */
+		return -1;	/* the buffer has room for a NUL */
 	l->have -= l->used;
 	memmove(l->buf, l->buf + l->used, l->have);
 	l->used = 0;
 	n = read_at_pos(l, l->buf + l->have, sizeof(l->buf) - l->have);
 	l->have += n;
-	return n > 0;
+	return n > 0 ? 0 : -1;
 }
 
 void
@@ -1072,7 +1077,7 @@ line_next(struct lines *l)
 {
 	char *line = l->buf + l->used, *nl;
 	size_t n = l->have - l->used, seen = 0;
-	int more;
+	int filled;
 
 	restore_newline(l);
 	l->off = l->pos - n;
@@ -1080,9 +1085,9 @@ line_next(struct lines *l)
 	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
 	    n < sizeof(l->buf)) {
 		seen = n;
-		more = fill_buffer(l);
+		filled = fill_buffer(l);
 		line = l->buf + l->used;
-		if (!more)
+		if (filled < 0)
 			break;
 		n = l->have;
 	}
@@ -1134,8 +1139,8 @@ heap_put(struct heap *h, unsigned i, struct slot s)
 	s.timer->pos = i + 1;
 }
 
-/* Moves the slot from index i up or down to its due index.  The parent of index
- * i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is due
+/* Puts the slot where its time belongs, up or down from index i.  The parent of
+ * index i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is due
  * before its parent.  Only one of the two loops moves a slot. */
 static void
 heap_sift(struct heap *h, unsigned i, struct slot s)
@@ -1182,7 +1187,9 @@ heap_wait(const struct heap *h)
 {
 	double wait = h->n == 0 ? 3600 : h->v[0].when - now.mono;
 
-	return wait > 3600 ? 3600 : wait > 0 ? wait : 0;
+	if (wait < 0)
+		return 0;
+	return wait < 3600 ? wait : 3600;
 }
 
 /* ---- hash ------------------------------------------------------------ */

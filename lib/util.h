@@ -103,10 +103,10 @@ struct text {
 
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
-/* Conversions: %s %c %d %u %ld %lu %%.  Numbers may have a width, and those
- * that are not negative a 0 before it; %s may have a precision, as digits or
- * '*'.  With '-', all may have a width and are aligned to the left, and %s adds
- * bytes without escapes. */
+/* Conversions: %s %c %d %u %ld %lu %%.  A number may have a width, with a 0
+ * before the width if the number is not negative.  %s may have a precision, as
+ * digits or '*'.  With '-', each conversion may have a width and is aligned to
+ * the left, and %s adds bytes without escapes. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Formats like snprintf, which old systems lack: 0, or -1 if the text is cut.
@@ -114,13 +114,13 @@ void	text_vadd(struct text *, const char *, va_list);
 int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
 
 void	text_lower(char *);	/* makes ASCII letters small */
-/* Returns the byte of the escape \ooo at s, which clean has made; 0: s begins
- * with none. */
+/* Returns the byte that the escape \ooo at s stands for; 0 if s begins with no
+ * escape. */
 int	text_escaped_byte(const char *s);
 /* Replaces the escapes by their bytes, in place. */
 void	text_unescape(char *);
-/* Cuts a line at its TABs into n fields, of which the last has the rest: 0, or
- * -1 if there are fewer. */
+/* Cuts a line at its TABs into n fields; the last field has the rest of the
+ * line.  0, or -1 if the line has fewer fields. */
 int	text_split(char *line, char **field, int n);
 
 /* ---- numbers and spans of time --------------------------------------- */
@@ -149,12 +149,13 @@ struct logs {
 	int	level;		/* lines of a higher level are not written */
 	int	masks;		/* 1: each word with an @ is written as @ */
 	int	copy;		/* a descriptor that gets each line, too, unless
-				 * that would block; -1: none */
+				 * the write would block; -1: none */
 };
 
 extern struct logs logs;	/* set by the program */
 
-/* Opens the log, anew if another file has its name now: 0, or -1. */
+/* Opens the log: 0, or -1.  A later call opens the file that has the name by
+ * then. */
 int	log_open(const char *path);
 void	log_flush(void);		/* writes the lines in the buffer */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
@@ -226,14 +227,14 @@ int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
  * A file must be root's or ours with one name, or a device such as a terminal.
  * A link must be root's or ours, and is followed wherever it leads.  Sets *to
- * to the descriptor, and closes the earlier *to unless that is 0 to 2 or this
- * file: 0; or -1 with errno as in fd_own, and *to stays as it was. */
+ * to the descriptor, and closes the earlier one, unless that is 0, 1 or 2 or
+ * has this file open: 0; or -1 with errno as in fd_own, and *to unchanged. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
 /* Locks the byte at this offset, or the whole file if the offset is 0, by
  * fcntl, without waiting.  F_SETLK: 0, or -1 with errno.  F_GETLK: the process
- * whose lock prevents this one, 0 for none; or -1, also if that process has no
- * number here, as it runs in another container. */
+ * whose lock prevents this one, 0 for none; or -1, also if that process runs
+ * in another container and has no number here. */
 long	fd_lock_at(int fd, int how, int type, long at);
 #define fd_lock(fd) fd_lock_at(fd, F_SETLK, F_WRLCK, 0)
 int	file_sync(FILE *);	/* flushes and syncs: 0, or -1 with errno */
@@ -266,8 +267,7 @@ void	line_start(struct lines *, int fd, unsigned long off);
 /* Continues at off, without a read if the buffer holds it.  Changes that the
  * caller made to earlier lines in the buffer remain there. */
 void	line_at(struct lines *, unsigned long off);
-/* Reads the next line, with a NUL for its newline: 1, or 0 at the end or on an
- * error. */
+/* Returns 1 and sets line to the next line; or 0 at the end or on an error. */
 int	line_next(struct lines *);
 
 /* ---- lists ------------------------------------------------------------ */
