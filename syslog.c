@@ -16,8 +16,8 @@
  *
  * The program ends with the scheduler, at the end of its input.  It ignores the
  * signals that end all processes at a shutdown, as the scheduler logs its last
- * lines after these.  If syslogd does not accept a line within a minute, the
- * program ends, too.
+ * lines after such a signal.  If syslogd does not accept a line within a minute,
+ * the program ends, too.
  */
 #include "lib/util.h"
 #include <signal.h>
@@ -34,8 +34,8 @@ static const struct {
 
 #define SYSLOG_TIMEOUT	60	/* seconds for a line */
 
-/* Logs the line without its stamp and level; a line without these is logged
- * whole. */
+/* Logs the line without its stamp and level.  A line that has neither is logged
+ * as it is. */
 static void
 log_line(const char *line)
 {

@@ -80,10 +80,10 @@ office_dir(int i)
 int
 office_hash(const char *base, int level)
 {
-	unsigned long n = num_of(base, NULL);
+	static const int first[] = { 0, 1, 27 }, many[] = { 1, 26, 676 };
 
-	return level == 0 ? 0 : level == 1 ? 1 + (int)(n % 26) :
-	    27 + (int)(n % 676);
+	return first[level] + (int)(num_of(base, NULL) %
+	    (unsigned long)many[level]);
 }
 
 /* ---- spool ids -------------------------------------------------------- */
@@ -225,8 +225,8 @@ office_next_var(FILE *f, char line[OFFICE_LINE], unsigned *at)
 
 static char host_name[MAILNAME_SIZE];
 
-/* Labels of letters, digits, '-' and '_', with dots between (RFC 1035).  With a
- * '-' before it, a program would take a name for an option. */
+/* A name has labels of letters, digits, '-' and '_', with dots between (RFC
+ * 1035).  A name with a '-' before it would be taken for an option. */
 int
 mailname_is_valid(const char *s)
 {

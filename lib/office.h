@@ -64,12 +64,13 @@ char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 /* Returns the name of this host, good until the next call.  dir is the
  * directory of the file mailname, $MAILSHARE if NULL. */
 const char *mailname(const char *dir);
-/* Returns where that name comes from.  MAILNAME_GIVEN: the environment or the
- * file; MAILNAME_EMPTY: the system, as the first line of the file has no word;
- * MAILNAME_SYSTEM: the system, as the file is missing or wrong. */
+/* Returns where the name of this host comes from.  MAILNAME_GIVEN: the
+ * environment or the file; MAILNAME_EMPTY: the system, as the first line of the
+ * file has no word; MAILNAME_SYSTEM: the system, as the file is missing or
+ * wrong. */
 enum mailname_source { MAILNAME_GIVEN, MAILNAME_EMPTY, MAILNAME_SYSTEM };
 enum mailname_source mailname_find_source(const char *dir);
-int	mailname_is_valid(const char *);	/* a host can have this name */
+int	mailname_is_valid(const char *);	/* 1: a host can have the name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the
  * clock is not set, or was not when the file was written. */
