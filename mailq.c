@@ -41,11 +41,11 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	own_only;	/* only a scheduler of postoffice counts, as the
-				 * environment names postoffice, or for a
+	int	own_only;	/* only a scheduler of postoffice counts: the
+				 * environment names postoffice, or there is a
 				 * command */
 	struct mq_order order;	/* command, or filters of a listing */
-	const char *logfile;	/* for show, or NULL */
+	const char *logfile;	/* the scheduler's log */
 	long	every;		/* WATCH: seconds between two screens */
 	const char *meant;	/* known verb that the host on the command line
 				 * looks like (a misspelt command), or NULL */
@@ -157,7 +157,7 @@ put_line(FILE *f, const char *s)
 static int
 is_thread_shown(const char *line)
 {
-	static char s[MQ_TOKEN_MAX];
+	static char s[MQ_TOKEN_MAX];	/* large for a stack */
 	char *host, *end;
 
 	line += strspn(line, " ");
@@ -264,7 +264,7 @@ run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
 	return bad == 0 ? rc : mq_fail_memory();
 }
 
-/* Frees the queue, or with -w keeps it to compare the next one with. */
+/* Frees the queue, or with -w keeps it for a comparison with the next queue. */
 static void
 keep_or_free(struct mq_queue *queue)
 {
@@ -277,13 +277,13 @@ keep_or_free(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* Shows the spool, as no scheduler answers, unless a scheduler was named or its
- * answer is necessary.  Returns an exit code, which is not 0 if a scheduler
- * took a request and sent nothing. */
+/* Shows the spool, as no scheduler answers, unless a scheduler was named or
+ * only a scheduler knows the answer.  Returns an exit code, which is not 0 if a
+ * scheduler took a request and sent nothing. */
 static int
 show_spool(struct mq_ask *a)
 {
-	static struct mq_queue queue;
+	static struct mq_queue queue;	/* large for a stack */
 	static const char head[] = "no scheduler answers (%s)";
 	static const char spool[] = "no scheduler answers (%s); this is the "
 	    "spool at %s";
@@ -294,7 +294,7 @@ show_spool(struct mq_ask *a)
 	    want.dests || want.listing == REPORT ||
 	    mq_is_command(want.order.verb) || want.order.pick.states != 0) {
 		if (a->host != NULL && a->address == 0)
-			mq_complain("%s", a->why);	/* nobody was asked */
+			mq_complain("%s", a->why);	/* no host was asked */
 		else
 			mq_complain(head, a->why);
 		if (want.meant != NULL)
@@ -352,8 +352,10 @@ is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 static const char *
 local_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
-	return !a->local ? NULL : queue->postoffice[0] == '/' ?
-	    queue->postoffice : want.postoffice;
+	if (!a->local)
+		return NULL;
+	return queue->postoffice[0] == '/' ? queue->postoffice :
+	    want.postoffice;
 }
 
 /* Shows a dump that was read.  Returns an exit code. */
@@ -384,8 +386,8 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	return run_on_queue(queue, po, a, 1);
 }
 
-/* Reads the answer of the scheduler, and gives a password if it wants one: 0,
- * or -1 with why. */
+/* Reads the answer of the scheduler, with a login if the scheduler has protocol
+ * 2: 0, or -1 with why. */
 static int
 read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX])
 {
@@ -463,7 +465,7 @@ ask_dump(struct mq_queue *queue, struct mq_ask *a)
 static int
 ask_and_show(struct mq_ask *a)
 {
-	static struct mq_queue queue;
+	static struct mq_queue queue;	/* large for a stack */
 	int rc;
 
 	while (mq_ask_next(a) == 0) {
@@ -493,13 +495,18 @@ ask_and_show(struct mq_ask *a)
 static int
 watch(struct mq_ask *a)
 {
-	int rc, first = 1;
+	const char *term = getenv("TERM");
+	int rc, first = 1, clears = isatty(1) && term != NULL &&
+	    strcmp(term, "dumb") != 0;
 
 	for (;;) {
 		a->place = a->address = a->two = a->local = 0;
 		a->denied = a->silent = 0;
 		a->why[0] = '\0';
-		mq_watch_begin(first);
+		if (clears)
+			fputs("\033[H\033[2J", stdout);
+		else if (!first)
+			putchar('\n');
 		rc = ask_and_show(a);
 		if (fflush(stdout) != 0 || ferror(stdout) || (first && rc != 0))
 			return rc;
@@ -528,18 +535,6 @@ parse_seconds(int argc, char **argv)
 
 /* ---- options ----------------------------------------------------------- */
 
-/* Sets the path of the scheduler's log, unless -L gave it. */
-static void
-set_logfile(void)
-{
-	static char path[MQ_PATH_MAX];
-
-	text_fmt(path, sizeof(path), "%s/scheduler",
-	    env_get("LOGDIR", LOGDIR));
-	if (want.logfile == NULL)
-		want.logfile = path;
-}
-
 /* Runs the command want.order.  Returns an exit code. */
 static int
 run_command(struct mq_ask *a)
@@ -561,7 +556,6 @@ run_command(struct mq_ask *a)
 		if (o->n == 0)
 			return release_rc;
 	}
-	set_logfile();
 	rc = mq_order_resolve(o, want.postoffice, want.logfile);
 	if (rc != 0)
 		return rc;
@@ -582,12 +576,11 @@ run_show(struct mq_ask *a)
 	if (o->n > 0 && o->filter != NULL)
 		return usage("show: name messages, or give filters, but not "
 		    "both");
-	set_logfile();
 	/* with "-" and an empty standard input there is nothing to show */
 	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
-/* Takes the host from the words of a listing, and checks that these go with
+/* Takes the host from the words of a listing, and checks that the words go with
  * each other and with the options: 0, or an exit code. */
 static int
 take_host(struct mq_ask *a)
@@ -615,6 +608,7 @@ take_host(struct mq_ask *a)
 static int
 run_words(struct mq_ask *a, int argc, char **argv)
 {
+	static char path[MQ_PATH_MAX];	/* of the scheduler's log */
 	enum mq_verb verb = argc > 0 ? mq_find_verb(argv[0]) : MQ_LIST;
 	const char *why;
 	int rc, skip = verb != MQ_LIST;
@@ -623,6 +617,10 @@ run_words(struct mq_ask *a, int argc, char **argv)
 	want.order.verb = verb;
 	if (want.logfile != NULL && verb != MQ_SHOW)
 		return usage("-L is for show");
+	text_fmt(path, sizeof(path), "%s/scheduler",
+	    env_get("LOGDIR", LOGDIR));
+	if (want.logfile == NULL)
+		want.logfile = path;
 	if (verb != MQ_LIST && argc == 1)
 		return usage("%s: name messages, or give filters", argv[0]);
 	rc = mq_order_parse(&want.order, argc - skip, argv + skip);
@@ -652,7 +650,7 @@ int
 main(int argc, char **argv)
 {
 	static const char listings[] = "QSsjcw";	/* by enum listing */
-	static struct mq_ask ask;
+	static struct mq_ask ask;	/* large for a stack */
 	int c, rc, listing;
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns tty",

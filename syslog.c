@@ -16,20 +16,21 @@
  *
  * The program ends with the scheduler, at the end of its input.  It ignores the
  * signals that end all processes at a shutdown, as the scheduler logs its last
- * lines after such a signal.  If syslogd does not accept a line within a minute,
- * the program ends, too.
+ * lines after such a signal.  If syslogd does not accept a line within a
+ * minute, the program ends, too.
  */
 #include "lib/util.h"
 #include <signal.h>
 #ifndef NO_SYSLOG
 #include <syslog.h>
 
-static const struct {
+static const struct level {
 	const char *word;
 	int	priority;
 } levels[] = {
 	{ "err ", LOG_ERR }, { "warn ", LOG_WARNING },
-	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG }, { NULL, 0 }
+	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG },
+	{ "", LOG_INFO }	/* a line without a level */
 };
 
 #define SYSLOG_TIMEOUT	60	/* seconds for a line */
@@ -40,20 +41,15 @@ static void
 log_line(const char *line)
 {
 	const char *s = line + strspn(line, "0123456789");
-	int i, priority = LOG_INFO;
-	size_t n;
+	const struct level *l = levels;
 
 	s += *s == ' ';
-	for (i = 0; levels[i].word != NULL; i++) {
-		n = strlen(levels[i].word);
-		if (strncmp(s, levels[i].word, n) == 0) {
-			line = s + n;
-			priority = levels[i].priority;
-			break;
-		}
-	}
+	while (strncmp(s, l->word, strlen(l->word)) != 0)
+		l++;
+	if (*l->word != '\0')
+		line = s + strlen(l->word);
 	alarm(SYSLOG_TIMEOUT);
-	syslog(priority, "%s", line);
+	syslog(l->priority, "%s", line);
 	alarm(0);
 }
 #endif

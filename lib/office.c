@@ -255,8 +255,8 @@ set_host_name(const char *s)
 	return 0;
 }
 
-/* Returns the first word of the file mailname, "" if there is none; NULL if the
- * file cannot be opened. */
+/* Returns the first word of the file mailname, good until the next call, or ""
+ * if there is none; NULL if the file cannot be opened. */
 static char *
 read_mailname(const char *dir)
 {

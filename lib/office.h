@@ -70,7 +70,7 @@ const char *mailname(const char *dir);
  * wrong. */
 enum mailname_source { MAILNAME_GIVEN, MAILNAME_EMPTY, MAILNAME_SYSTEM };
 enum mailname_source mailname_find_source(const char *dir);
-int	mailname_is_valid(const char *);	/* 1: a host can have the name */
+int	mailname_is_valid(const char *);	/* 1: a good name */
 
 /* Returns the seconds from a time stamp of a file until now.wall; -1 if the
  * clock is not set, or was not when the file was written. */

@@ -29,8 +29,8 @@
 
 /* ---- looking ---------------------------------------------------------- */
 
-/* Adds a line of the scheduler's list of holds, in which a message has a name
- * without directories: 0, or -1 without memory. */
+/* Adds a line of the scheduler's list of holds.  The list names a message
+ * without its directories.  0, or -1 without memory. */
 static int
 add_hold(struct mq_queue *q, const char *line)
 {
@@ -48,18 +48,18 @@ add_hold(struct mq_queue *q, const char *line)
 static int
 read_holds(struct mq_queue *q, const char *po)
 {
-	int bad = 0, fd = fd_plain(path_in(po, ".mailq.holds"), O_RDONLY, NULL);
+	int rc = 0, fd = fd_plain(path_in(po, ".mailq.holds"), O_RDONLY, NULL);
 	struct lines l;
 
 	line_start(&l, fd, 0);
-	while (fd >= 0 && bad == 0 && line_next(&l))
-		bad = add_hold(q, l.line);
+	while (fd >= 0 && rc == 0 && line_next(&l))
+		rc = add_hold(q, l.line);
 	if (fd >= 0)
 		close(fd);
-	return bad;
+	return rc;
 }
 
-/* Returns 1 for a control file in postman/ whose message file is there, too:
+/* Returns 1 for a control file in postman/ whose message file is there, too, as
  * the pair counts once. */
 static int
 is_pair_control(const char *po, const char *entry)
@@ -123,31 +123,33 @@ add_frozen(struct mq_queue *q, const char *po)
 	char name[MQ_NAME_MAX];
 	struct scan s;
 	unsigned i;
-	int bad = 0;
+	int rc = 0;
 
 	scan_read(&s, po, "freezer", is_no_dot_file);
-	for (i = 0; i < s.n && bad == 0; i++)
+	for (i = 0; i < s.n && rc == 0; i++)
 		if (s.v[i].regular && text_fmt(name, sizeof(name),
 		    "freezer/%s", s.v[i].name) == 0 &&
 		    mq_frozen_name(name) != NULL)
-			bad = mq_note_add(q, MQ_FREEZER, name,
+			rc = mq_note_add(q, MQ_FREEZER, name,
 			    file_age(s.v[i].mtime));
 	scan_free(&s);
-	return bad;
+	return rc;
 }
 
 int
 mq_read_around(struct mq_queue *q, const char *po, int alone)
 {
 	struct office_routers r;
-	int i, bad;
+	int i;
 
 	office_read_routers(&r);
 	for (i = 0; i < r.n; i++) {
-		bad = count_dir(q, po, r.v[i], &q->router, &q->router_age);
-		if (bad && i == 0 && !alone && errno == ENOENT)
-			return 0;	/* this is no post office */
-		if (bad && i == 0 && alone)
+		if (count_dir(q, po, r.v[i], &q->router, &q->router_age) == 0 ||
+		    i > 0)
+			continue;
+		if (!alone && errno == ENOENT)
+			return 0;	/* po is no post office */
+		if (alone)
 			text_fmt(q->router_why, sizeof(q->router_why), "%s",
 			    strerror(errno));
 	}
@@ -160,13 +162,12 @@ mq_read_around(struct mq_queue *q, const char *po, int alone)
 struct strays {
 	struct mq_queue *q;
 	const char *po;
-	int	bad;		/* -1: there is no memory */
+	int	rc;		/* -1: there was no memory for a stray */
 };
 
-/* Notes the message file if it is a stray: its control file is missing (then it
- * is an orphan) or empty.  A stray that the dump has counts as a message whose
- * control file cannot be read.  The age is the time since the move into queue/.
- */
+/* Notes the message file if it is a stray: its control file is empty, or
+ * missing (an orphan).  A stray of the dump becomes a message whose control
+ * file cannot be read.  The age is the time since the move into queue/. */
 static void
 note_stray(void *arg, const char *name)
 {
@@ -188,11 +189,13 @@ note_stray(void *arg, const char *name)
 		if (age != MQ_UNKNOWN && age < STRAY_AGE)
 			return;
 		if (!has_control) {
-			s->bad |= mq_note_add(q, MQ_ORPHAN, name, age);
+			if (mq_note_add(q, MQ_ORPHAN, name, age) < 0)
+				s->rc = -1;
 			return;
 		}
-		if ((m = mq_msg_get(q, name, 1)) == NULL) {
-			s->bad = -1;
+		m = mq_msg_get(q, name, 1);
+		if (m == NULL) {
+			s->rc = -1;
 			return;
 		}
 		m->known = 1;
@@ -208,16 +211,16 @@ mq_read_strays(struct mq_queue *q, const char *po)
 
 	s.q = q;
 	s.po = po;
-	s.bad = 0;
+	s.rc = 0;
 	q->strays_read = 1;
 	path_walk(po, "queue", note_stray, &s);
-	return s.bad;
+	return s.rc;
 }
 
 /* ---- words ------------------------------------------------------------ */
 
-/* Prints what follows a number, such as " (1 double bounce), the oldest 2d
- * old". */
+/* Prints the rest of a count, such as " (1 double bounce), the oldest 2d old".
+ */
 static void
 put_details(int n, int age, int bounces)
 {
@@ -320,8 +323,8 @@ mq_put_around_counts(const struct mq_queue *q)
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);
-	/* Without totals and without a look into router, the holds are not
-	 * known: ZMailer's scheduler does not list them. */
+	/* Without totals, and without a look into router/, the scheduler is
+	 * ZMailer's, which does not list holds. */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;

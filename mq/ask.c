@@ -15,9 +15,10 @@
  * reading, and write a line with our suffix into the request pipe; the answer
  * comes through our pipe.  We remove our pipe when the first byte has come,
  * when none comes, or at a signal; a later mailq of the same user removes what
- * SIGKILL leaves.  A pipe at a known path could be another user's: if no
- * operator has named it, it is used only if it is a pipe and belongs to root,
- * to us, or to the post office's owner.  Commands go the same way.
+ * SIGKILL leaves.  Another user could have made the file at a known path:
+ * unless an operator has named the path, the file is used only if it is a pipe
+ * and belongs to root, to us, or to the post office's owner.  Commands go the
+ * same way.
  *
  * Each wait has a limit: 10 seconds for a connection and a first byte, 60
  * seconds for silence after that.  While our pipe exists, a wait is a select of
@@ -102,7 +103,7 @@ for_select(int fd)
 	return -1;
 }
 
-/* Returns the seconds to wait: those of $MAILQ_WAIT, or the usual ones. */
+/* Returns the span in $MAILQ_WAIT in seconds; usual if there is none. */
 static long
 wait_limit(long usual)
 {
@@ -221,8 +222,8 @@ wait_answer(struct mq_ask *a, const char *where)
 
 /* ---- pipes ----------------------------------------------------------- */
 
-/* Opens the request pipe.  Returns a descriptor, or -1 with why, which is NULL
- * if errno says it. */
+/* Opens the request pipe.  Returns a descriptor, or -1 with the reason in why;
+ * NULL: the reason is errno. */
 static int
 open_request(struct mq_ask *a, const char *path, int trusted,
     const char **why)
@@ -262,8 +263,8 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	return fd;
 }
 
-/* Returns 1 for a pipe of ours whose mailq was killed: nobody reads it, and it
- * is old, as a mailq opens its pipe a moment after making it. */
+/* Returns 1 for a pipe of ours whose mailq was killed.  Such a pipe is old and
+ * has no reader; a mailq opens its pipe a moment after making it. */
 static int
 is_left_pipe(const char *path, const char *suffix)
 {
@@ -313,7 +314,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	int fd, i, err, made = -1;
 
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
-	set_handlers(keep_signal);	/* before there is anything to remove */
+	set_handlers(keep_signal);	/* before there is a pipe to remove */
 	for (i = 0; i < 20 && made < 0; i++) {
 		text_fmt(suffix, 24, "%lux%lu", (unsigned long)getpid() %
 		    1000000000UL, rnd(1000000000UL));

@@ -9,14 +9,15 @@
  *		next 14:05 (in 5m), failed 3 times in a row
  *		0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
  *
- * They are sorted by name.  The state is the first of these that is true:
+ * Destinations are sorted by name.  The state is the first of these that is
+ * true:
  *
- *	retry	it is dead, or no agent can be started for it, until the next
- *		try
+ *	retry	the destination is dead, or no agent can be started, until the
+ *		next try
  *	active	agents are at work
- *	idle	its agents are idle
- *	closed	it was used, and has no agents now
- *	unused	it has no report yet
+ *	idle	agents are idle
+ *	closed	there were reports, and there are no agents now
+ *	unused	there was no report yet
  */
 #include "mq.h"
 

@@ -2,10 +2,10 @@
  * json.c - prints the queue for programs: a JSON object on each line.
  *
  * An object is a message with one channel and host; a message without jobs is
- * one object with neither.  All these objects have the same fields in the same
- * order, and null for an unknown value.  mailq(1) lists the names; they do not
- * change.  Destinations, and what stands beside the queue, are objects of other
- * kinds.
+ * one object, with null for both.  All these objects have the same fields in
+ * the same order, and null for an unknown value.  mailq(1) lists the names,
+ * which do not change.  Destinations, and mail and holds beside the queue, are
+ * objects of other kinds.
  *
  * The output is ASCII.  A UTF-8 character becomes \uXXXX, or two of these from
  * U+10000 on; each byte that is not UTF-8 becomes \ufffd.
@@ -69,7 +69,7 @@ static void
 put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
     int reasons)
 {
-	const char *all = *j->reason != '\0' ? j->reason : NULL;
+	const char *all = *j->reason != '\0' ? j->reason : NULL, *reason;
 	const struct mq_rcpt *v;
 	unsigned n, i;
 
@@ -84,8 +84,8 @@ put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
 			all = NULL;
 	for (i = 0; i < n; i++) {
 		putchar(i == 0 ? '[' : ',');
-		put_text(!reasons ? v[i].user : *v[i].reason != '\0' ?
-		    v[i].reason : all);
+		reason = *v[i].reason != '\0' ? v[i].reason : all;
+		put_text(reasons ? reason : v[i].user);
 	}
 	fputs(n == 0 ? "[]" : "]", stdout);
 }
@@ -94,11 +94,16 @@ static void
 put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
     const struct mq_rcpts *r)
 {
-	static struct mq_job none;
+	struct mq_job none;
 
 	if (j == NULL) {
 		mq_job_init(&none);
 		none.state = MQ_SPOOL;
+		if (m->skipped != NULL) {
+			none.state = MQ_SKIPPED;
+			none.reason = m->skipped;
+			none.next = m->next;
+		}
 		j = &none;
 	}
 	fputs("{\"message\":", stdout);
@@ -114,13 +119,11 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	field_text("host", j->dest == NULL ? NULL : j->dest->host);
 	field_number("recipients", j->nrcpt, j->dest != NULL ||
 	    (!m->unread && m->skipped == NULL));
-	field_text("state", m->skipped != NULL ? "skipped" :
-	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
+	field_text("state", j->state == MQ_SPOOL ? NULL :
+	    mq_state_name[j->state]);
 	field_text("what", *j->what != '\0' ? j->what : NULL);
-	field_text("reason", m->skipped != NULL ? m->skipped :
-	    *j->reason != '\0' ? j->reason : NULL);
-	field_number("next", m->skipped != NULL ? m->next : j->next,
-	    m->skipped != NULL || j->next != MQ_UNKNOWN);
+	field_text("reason", *j->reason != '\0' ? j->reason : NULL);
+	field_number("next", j->next, j->next != MQ_UNKNOWN);
 	field_number("expires", j->expires, j->expires != MQ_NEVER);
 	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
 	field_number("pid", j->pid, j->pid != 0);
@@ -186,6 +189,9 @@ put_unrouted(const struct mq_unrouted *u)
 void
 mq_json_around(const struct mq_queue *q)
 {
+	/* by enum mq_kind */
+	static const char *const keys[MQ_KINDS] = { "hold", "hold", "orphan",
+	    "frozen" };
 	const struct mq_unrouted *u;
 	const struct mq_note *note;
 	unsigned i;
@@ -203,9 +209,7 @@ mq_json_around(const struct mq_queue *q)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
 	for (i = 0; i < q->nnotes; i++) {
 		note = &q->notes[i];
-		fputs(note->kind == MQ_ORPHAN ? "{\"orphan\":" :
-		    note->kind == MQ_FREEZER ? "{\"frozen\":" :
-		    "{\"hold\":", stdout);
+		printf("{\"%s\":", keys[note->kind]);
 		put_text(note->what);
 		if (note->kind == MQ_ORPHAN || note->kind == MQ_FREEZER)
 			field_number("age", (double)note->age, note->age >= 0);

@@ -113,8 +113,8 @@ mq_init(struct mq_queue *q)
 
 /* ---- words and destinations ------------------------------------------ */
 
-/* Returns the word of the table.  Adds a missing word, with this id; FIND_ONLY
- * adds none.  NULL: not found, or no memory. */
+/* Returns the word of the table with this text.  Adds a missing word, with this
+ * id; FIND_ONLY adds none.  NULL: not found, or no memory. */
 static struct mq_word *
 get_word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 {
@@ -175,18 +175,15 @@ mq_dest_get(struct mq_queue *q, const char *channel, const char *host)
 	return d;
 }
 
-struct mq_facts *
+int
 mq_dest_set_facts(struct mq_queue *q, struct mq_dest *d,
     const struct mq_facts *facts)
 {
-	struct mq_facts *k = alloc_counted(q, sizeof(*k));
-
-	if (k == NULL)
-		return NULL;
-	*k = *facts;
-	k->rate = k->reason = "";
-	d->facts = k;
-	return k;
+	d->facts = alloc_counted(q, sizeof(*facts));
+	if (d->facts == NULL)
+		return -1;
+	*d->facts = *facts;
+	return 0;
 }
 
 /* A dead destination is MQ_DEAD, even while its agents end their jobs. */

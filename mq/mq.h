@@ -95,9 +95,10 @@ struct mq_job {
 	const char *what;	/* more about the state; "": nothing */
 	unsigned qid;		/* number on the wire */
 	unsigned msg;		/* index of its message */
-	unsigned next_job;	/* index + 1 of the message's next; 0: none */
+	unsigned next_job;	/* index + 1 of the next job of the message; 0:
+				 * none */
 	unsigned nrcpt;
-	unsigned low, high;	/* offsets between which its recipients are */
+	unsigned low, high;	/* least and largest offset of a recipient */
 	int	next;		/* seconds until the next try */
 	int	expires;	/* seconds; negative: overdue */
 	int	tries;
@@ -114,11 +115,11 @@ struct mq_msg {
 	int	next;		/* skipped: seconds until it is read */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
-	unsigned first, last;	/* jobs, index + 1; 0: none */
+	unsigned first, last;	/* index + 1 of two jobs; 0: none */
 	unsigned char held, known;	/* known: size, age and sender need not
 					 * be read from the spool */
-	unsigned char over;	/* only its DSN is left */
-	unsigned char unread;	/* its control file could not be read */
+	unsigned char over;	/* only the DSN to the sender is left */
+	unsigned char unread;	/* the control file could not be read */
 	unsigned char picked;	/* a filter or option -f shows the message */
 };
 
@@ -198,7 +199,7 @@ struct mq_queue {
 	/* the caller sets the next four before the dump is read */
 	void	(*report)(void *, const char *);	/* gets each line of the
 							 * report; or NULL */
-	void	*report_arg;	/* its first argument */
+	void	*report_arg;	/* the first argument of report */
 	int	no_queue;	/* messages and jobs are not read */
 	int	with_dests;	/* facts of destinations are kept */
 	int	filtered;	/* a filter hides jobs or destinations */
@@ -225,11 +226,11 @@ void	mq_free(struct mq_queue *);
 const char *mq_intern(struct mq_queue *, const char *);
 struct mq_dest *mq_dest_get(struct mq_queue *, const char *channel,
 	    const char *host);
-/* Sets the facts of a destination, without rate and reason. */
-struct mq_facts *mq_dest_set_facts(struct mq_queue *, struct mq_dest *,
+/* Sets the facts of a destination that has none: 0, or -1 without memory. */
+int	mq_dest_set_facts(struct mq_queue *, struct mq_dest *,
 	    const struct mq_facts *);
 enum mq_dest_state mq_dest_get_state(const struct mq_facts *);
-/* Returns the message of that name; with make, adds it if it is missing.  NULL:
+/* Returns the message with this name; with make, adds a missing message.  NULL:
  * not found, or no memory. */
 struct mq_msg *mq_msg_get(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job_add(struct mq_queue *, struct mq_msg *);
@@ -242,9 +243,9 @@ enum mq_state mq_job_get_state(const struct mq_msg *, const struct mq_job *);
  * same number. */
 int	mq_job_sort(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned qid);
-/* Adds the reason of the recipient at this offset: 0 or -1.  After the last one
- * mq_why_sort is called; only then does mq_why_find find reasons.  mq_why_find
- * returns "" for none. */
+/* mq_why_add adds the reason of the recipient at this offset: 0 or -1.
+ * mq_why_sort must be called between mq_why_add and mq_why_find.  mq_why_find
+ * returns "" for no reason. */
 int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
@@ -294,7 +295,7 @@ struct mq_ask {
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_close(struct mq_ask *);
 /* Connects again to the address that answered by TCP, for protocol 2, or to the
- * next one that does.  Returns what mq_ask_next returns. */
+ * next address that answers.  Returns what mq_ask_next returns. */
 int	mq_ask_again(struct mq_ask *);
 /* Adds a reason to a->why. */
 void	mq_ask_add_why(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
@@ -319,9 +320,9 @@ enum mq_read {
 enum mq_read mq_read_dump(struct mq_queue *, struct mq_in *,
 	    char why[MQ_WHY_MAX]);
 
-/* Reads the queue, or the report if only that is wanted, by protocol 2, on a
- * new connection: 0, or -1 with the reason in why.  login is "user/password";
- * NULL: the logins of scheduler.auth (two.c). */
+/* Reads the queue, or with no_queue the report, by protocol 2, on a new
+ * connection: 0, or -1 with the reason in why.  login is "user/password"; NULL:
+ * the logins of scheduler.auth (two.c). */
 int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX]);
 /* Makes the MD5 of a text, in hexadecimal (md5.c). */
@@ -349,8 +350,8 @@ int	mq_fail_memory(void);
 const char *mq_span(long seconds);
 const char *mq_plural(double n, const char *what);
 const char *mq_next_try(int seconds);
-/* Prints the destination in so many columns, cut with a '+' at its end; NULL is
- * the sum of all. */
+/* Prints the destination in so many columns; a longer name is cut and ends with
+ * a '+'.  NULL: prints "all". */
 void	mq_put_name(const struct mq_dest *, int columns);
 /* Returns the columns that are left for a name in a row with so many other
  * columns, and sets *lines to the lines of the screen.  The size of the screen
@@ -363,18 +364,19 @@ void	mq_put_below(const char *reason, int columns);
 
 /* ---- beside the queue (around.c) ------------------------------------ */
 
-/* Counts the mail beside the queue, as far as we may; alone (no scheduler has
- * answered) also reads the holds.  0, or -1 without memory. */
+/* Counts the mail beside the queue, as far as we may; reads the holds, too, if
+ * we are alone, which means that no scheduler has answered.  0, or -1 without
+ * memory. */
 int	mq_read_around(struct mq_queue *, const char *po, int alone);
 /* Finds message files (in the dump, or at least a minute old) whose control
  * file is missing or empty.  Files of the dump, and files with an empty control
- * file, become unread messages, the others notes.  0, or -1 without memory. */
+ * file, become unread messages, other files notes.  0, or -1 without memory. */
 int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
-/* Prints the number of evicted messages, and without a filter that of postman/,
- * such as "; 2 evicted; 3 set aside (1 double bounce), the oldest 2d old". */
+/* Prints the number of evicted messages, and without a filter of messages in
+ * postman/: "; 2 evicted; 3 set aside (1 double bounce), the oldest 2d old". */
 void	mq_put_not_listed(const struct mq_queue *);
 /* Prints the counts of -c for mail beside the queue. */
 void	mq_put_around_counts(const struct mq_queue *);
@@ -412,12 +414,12 @@ enum mq_same { MQ_DIFFERS, MQ_BEGINS, MQ_SAME };
 enum mq_same mq_compare_id(const char *id, const char *wanted);
 /* Counts the messages of the queue whose name or id begins with the word, and
  * copies the last name; a message whose whole name is the word counts alone.
- * If q is NULL, counts those of the spool; errno is not 0 if a directory of the
- * spool cannot be read. */
+ * If q is NULL, counts messages of the spool; errno is not 0 if a directory of
+ * the spool cannot be read. */
 unsigned mq_find_names(const struct mq_queue *q, const char *po,
 	    const char *word, char name[MQ_NAME_MAX]);
-/* Opens a log, which must be a regular file, as it is read twice: NULL with
- * errno, which is EISDIR for a directory and ESPIPE for other kinds. */
+/* Opens a log.  Only a regular file can be read twice, so for other kinds the
+ * result is NULL, with the errno EISDIR for a directory, else ESPIPE. */
 FILE	*mq_log_open(const char *path);
 /* Copies the word behind a key such as " id=" of a log line: 0 or -1. */
 int	mq_log_word(const char *line, const char *key, char *word,
@@ -457,8 +459,8 @@ struct mq_rcpt {
 	char	*user;
 };
 
-/* mq_rcpts: the pending recipients of a message, or those that pass filters,
- * sorted by destination. */
+/* mq_rcpts: the pending recipients of a message that pass the filters, sorted
+ * by destination. */
 struct mq_rcpts {
 	struct mq_rcpt *v;
 	unsigned n, room;
@@ -479,8 +481,8 @@ struct mq_pick;
 void	mq_read_rcpts(struct mq_rcpts *, struct mq_queue *,
 	    const struct mq_msg *, const struct mq_view *,
 	    const struct mq_pick *);
-/* Returns the first recipient of this job, and sets *n to their number; with 0
- * the pointer is not to be used. */
+/* Returns the first recipient of this job, and sets *n to the number of the
+ * job's recipients; if that is 0, the pointer is not to be used. */
 struct mq_rcpt *mq_rcpts_find(const struct mq_rcpts *, const struct mq_job *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
@@ -494,8 +496,8 @@ void	mq_put_job(const struct mq_queue *, const struct mq_job *,
 	    const char *po);
 void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 	    const char *po, const char *reason);
-/* Returns 1 after printing that the listing is empty; 0 if it is not. */
-int	mq_put_if_empty(const struct mq_queue *, const struct mq_view *);
+/* Returns 1 after saying that the listing is empty; or 0 if it is not. */
+int	mq_has_said_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
 /* Prints the counts of -c; answered: 1 if a scheduler answered. */
 void	mq_show_counts(const struct mq_queue *, int answered);
@@ -511,9 +513,6 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* Prints mail beside the queue, one object on each line. */
 void	mq_json_around(const struct mq_queue *);
-/* Clears a terminal, or prints an empty line before all screens but the first
- * (watch.c). */
-void	mq_watch_begin(int first);
 /* Prints a screen of the queue and the changes since the last screen, seconds
  * ago; last may be empty (no msgs).  0, or -1 without memory. */
 int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
@@ -526,7 +525,7 @@ int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 
 /* mq_pick: filters of messages and their result. */
 struct mq_pick {
-	/* Returns 1 if the filters on recipients let this one pass. */
+	/* Returns 1 if the recipient passes the filters on recipients. */
 	int	(*passes)(const struct mq_pick *, const struct mq_dest *,
 		    const char *user);
 	unsigned long given;	/* bits: filters that were given */
@@ -537,7 +536,7 @@ struct mq_pick {
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
 	int	only_jobs;	/* shows only the jobs that pass, as a command
-				 * on a pattern leaves the others alone */
+				 * on a pattern leaves other jobs alone */
 	int	careful;	/* all recipients of a message must pass */
 	int	only_held;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
@@ -559,8 +558,8 @@ void	mq_pick_init(struct mq_pick *);
 enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
 /* mq_pick_begin hides all jobs, and mq_pick unhides those that pass: 0, or -1
  * after saying why.  mq_pick_end counts the jobs of destinations and the
- * evicted messages again, only those that passed, and hides destinations
- * without jobs. */
+ * evicted messages again, now only what passed, and hides destinations without
+ * jobs. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
 /* Returns 1 if "before/behind", in lower case, matches one of the patterns. */
@@ -600,9 +599,9 @@ int	mq_order_parse(struct mq_order *, int n, char **word);
  * code after saying why. */
 int	mq_order_resolve(struct mq_order *, const char *po,
 	    const char *logfile);
-/* Picks the messages of a command, or those of a listing that pass: 0, or -1 if
- * this was not possible.  Sets *rc to an exit code, which is not 0 if some
- * messages could not be picked. */
+/* Picks the messages that a command is about or a listing shows: 0, or -1 if a
+ * control file cannot be read.  Sets *rc to an exit code, which is not 0 if
+ * some messages could not be picked. */
 int	mq_order_pick(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *, int *rc);
 /* Shows what the command would affect: an exit code. */

@@ -1,21 +1,22 @@
 /*
  * name.c - finds a message by one of its names.
  *
- *	107-1		its file, in transport/ and queue/
- *	S107AbmKVCyz	its spool id, as in the log, statistics and DSNs
- *	S107Ab, 10	a beginning of one of them that no other message has
+ *	107-1		its file in transport/ and queue/
+ *	S107AbmKVCyz	its spool id: the name in the log, statistics and DSNs
+ *	S107Ab, 10	the beginning of one of these names, if no other message
+ *			has a name with this beginning
  *	router/98, 98	its file in router/, as submit -v prints it
  *	deferred/98	its file in deferred/, as mailq lists it
  *
- * The scheduler knows only the first, so mailq finds that before it sends a
- * command.  For a file of router/ or deferred/ the log of submit -q has the
- * message: the run that queues it writes a line "accepted router=98
+ * The scheduler knows only the name 107-1, so mailq finds that before it sends
+ * a command.  For a file of router/ or deferred/ the log of submit -q has the
+ * message: the run that queues a file writes a line "accepted router=98
  * id=S107AbmKVCyz".  That log is the file submit or submit.log beside the
  * scheduler's log, or the scheduler's log itself.
  *
  * If no clock was set, a spool id ends with a dot and the number of the start
  * (lib/office.c).  A message that waits across a start then has another
- * number, so ids are compared without it.
+ * number, so ids are compared without the dot and the number.
  */
 #include "mq.h"
 #include "../lib/deferred.h"
@@ -66,7 +67,9 @@ mq_find_unqueued_dir(const char *po, const char *num)
 
 	office_read_routers(&r);
 	for (i = 0; i < r.n + 2; i++) {
-		dir = i < r.n ? r.v[i] : i == r.n ? DEFERRED : "freezer";
+		dir = i == r.n ? DEFERRED : "freezer";
+		if (i < r.n)
+			dir = r.v[i];
 		if (lstat(path_in(po, "%s/%s", dir, num), &st) == 0 &&
 		    S_ISREG(st.st_mode))
 			return dir;
@@ -99,10 +102,11 @@ compare_name(const char *name, const char *word, const char *po)
 	char id[80];
 	size_t n = strlen(word);
 
+	if (*word != 'S' && strncmp(base, word, n) != 0)
+		return MQ_DIFFERS;
 	if (*word != 'S')
-		return strncmp(base, word, n) != 0 ? MQ_DIFFERS :
-		    base[n] == '\0' ? MQ_SAME : MQ_BEGINS;
-	/* for nearly all messages the number differs, which saves an lstat */
+		return base[n] == '\0' ? MQ_SAME : MQ_BEGINS;
+	/* mq_make_id needs an lstat, and nearly all numbers differ */
 	num_of(word + 1, &end);
 	if (strncmp(base, word + 1, (size_t)(end - word - 1)) != 0 ||
 	    mq_make_id(name, po, id, sizeof(id)) < 0)
@@ -117,8 +121,8 @@ struct found {
 	const char *po, *word;
 	char	*name;		/* the last one, MQ_NAME_MAX bytes */
 	unsigned many;
-	enum mq_same same;	/* how the word fits the last one; MQ_SAME ends
-				 * the search */
+	enum mq_same same;	/* the word, compared with the last one; MQ_SAME
+				 * ends the search */
 };
 
 static void

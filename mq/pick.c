@@ -6,15 +6,16 @@
  *
  * A message must pass all filters.  Sender and age belong to the message, so
  * all its jobs pass.  Recipient, destination and state belong to jobs, and a
- * message passes if one of its jobs passes all of these.  A listing shows only
+ * message passes if one of its jobs passes all three.  A listing shows only
  * the jobs that pass; a command, and its dry run, is about whole messages.
  *
  * delete and bounce are careful: a message that also goes to recipients that do
- * not pass is left alone and counted.  For them, as for the filter to=, the
- * control file is read, as a dump has no names of recipients.
+ * not pass is left alone and counted.  For these two commands, as for the
+ * filter to=, the control file is read, as a dump has no names of recipients.
  *
  * A control file that cannot be read ends the command, since a guess could
- * delete the wrong mail.  One that is gone was delivered meanwhile.
+ * delete the wrong mail.  If the file is gone, the mail was delivered
+ * meanwhile.
  */
 #include "mq.h"
 #include "../lib/pattern.h"
@@ -24,8 +25,8 @@
 /* ---- reading ----------------------------------------------------------- */
 
 /* Parses a pattern of addresses, without the < and > around it.  A slash is
- * added behind it, as pat_expand lets a pattern without a slash match any host.
- * Returns NULL, or what is wrong. */
+ * added at its end, as pat_expand lets a pattern without a slash match any
+ * host.  Returns NULL, or what is wrong. */
 static const char *
 parse_address(char ***to, const char *s)
 {
@@ -113,7 +114,7 @@ mq_pick_parse(struct mq_pick *p, const char *word)
 int
 mq_has_match(char *const *patterns, const char *before, const char *behind)
 {
-	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
+	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];	/* large for a stack */
 
 	text_fmt(s, sizeof(s), "%s/%s", before, behind);
 	text_lower(s);
@@ -124,7 +125,7 @@ mq_has_match(char *const *patterns, const char *before, const char *behind)
 }
 
 /* Returns 1 if the destination passes.  Jobs of the channel dsn, which are DSNs
- * to be sent, pass a command only if it names that channel. */
+ * to be sent, pass a command only if that names the channel. */
 static int
 dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 {
@@ -281,7 +282,8 @@ mq_pick_begin(struct mq_queue *q)
 		q->jobs[i].hidden = 1;
 }
 
-/* Unhides the jobs of a message that pass, or all of them, and counts these. */
+/* Unhides the jobs of a message that pass, or all jobs, and returns their
+ * number. */
 static unsigned
 unhide_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     int all)
@@ -299,21 +301,12 @@ unhide_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	return n;
 }
 
-static void
-hide_jobs(struct mq_queue *q, const struct mq_msg *m)
-{
-	unsigned i;
-
-	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-		q->jobs[i - 1].hidden = 1;
-}
-
 /* Applies all filters to the message. */
 static enum match
 match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
-	/* some recipients of a message may pass these filters, others not */
+	/* filters that may let a part of a message's recipients pass */
 	int only_some = p->to != NULL || p->dest != NULL || p->states != 0;
 
 	if (!message_passes(p, m))
@@ -326,7 +319,8 @@ match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		return NO_MATCH;	/* no recipient is left */
 	if (m->over && p->msgid == NULL)
 		return MATCH;
-	/* these need the control file */
+	/* the filters msgid= and to= need the control file; so does dest= for a
+	 * message without jobs, and the look at recipients that do not pass */
 	if (p->msgid != NULL || p->to != NULL ||
 	    (p->dest != NULL && m->first == 0) || (only_some && p->careful))
 		return match_file(p, q, m, view);
@@ -338,14 +332,17 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_msg *m;
 	enum match match;
+	unsigned i;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		match = match_message(p, q, m, view);
 		if (match == UNREADABLE)
 			return -1;
 		if (match == NO_MATCH) {
-			if (!m->picked)		/* by an earlier word */
-				hide_jobs(q, m);
+			/* jobs that an earlier word has picked stay shown */
+			i = m->picked ? 0 : m->first;
+			for (; i != 0; i = q->jobs[i - 1].next_job)
+				q->jobs[i - 1].hidden = 1;
 			continue;
 		}
 		if (p->whole && p->only_jobs == 0)

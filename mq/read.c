@@ -14,12 +14,12 @@
  *	(lines of a letter and fields: only our scheduler has them, see dump.c)
  *	End:
  *
- * A stream that ends earlier was cut.  A dump of ZMailer's scheduler has no
- * facts and ends after the report; the text behind '#' then has the state of
- * a job.  The dump in ZMailer's manual has neither that text nor the first
- * "End:": the stream ends behind Hosts, or behind "Vertices:" if the queue is
- * empty, and numbers are in any order.  A stream with such an end is read, and
- * marked, as one that was cut at that place looks the same.
+ * A stream that ends before the second "End:" was cut.  A dump of ZMailer's
+ * scheduler has no facts and ends after the report; the text behind '#' then
+ * has the state of a job.  The dump in ZMailer's manual has neither that text
+ * nor the first "End:": the stream ends behind Hosts, or behind "Vertices:" if
+ * the queue is empty, and numbers are in any order.  A stream with such an end
+ * is read, and marked, as a stream that was cut there looks the same.
  *
  * Everything is checked: numbers, names, that each job has one channel and one
  * host, that there is a fact for each job and message.  The first error ends
@@ -264,7 +264,7 @@ static int
 parse_state(struct reader *r, struct mq_job *j, char *s)
 {
 	static const char retry[] = "retry in ", run[] = "running now, pid=";
-	static const char more[] = " NextFeed";	/* ZMailer: it goes next */
+	static const char more[] = " NextFeed";	/* ZMailer's next job */
 	size_t i, n = strlen(s), k = sizeof(more) - 1;
 
 	if (strncmp(s, retry, sizeof(retry) - 1) == 0 &&
@@ -404,7 +404,7 @@ read_vertex_numbers(struct reader *r, const char *channel, const char *host)
 	return 0;
 }
 
-/* Reads the lines of Channels, or with hosts those of Hosts, up to and
+/* Reads the lines of Channels, or with hosts the lines of Hosts, up to and
  * including the next heading. */
 static enum end
 read_list(struct reader *r, int hosts, const char *next)
@@ -649,12 +649,12 @@ static const struct {
 	{ 16, 0, offsetof(struct mq_facts, tries) }
 };
 
-/* Keeps the facts of a destination: 0 or -1. */
+/* Keeps the facts of a destination: 0 or -1.  Sets rate and reason of k, which
+ * has all numbers. */
 static int
-keep_dest_facts(struct reader *r, char **f, const struct mq_facts *facts)
+keep_dest_facts(struct reader *r, char **f, struct mq_facts *k)
 {
 	struct mq_dest *d;
-	struct mq_facts *k;
 
 	text_unescape(f[1]);
 	text_unescape(f[2]);
@@ -665,13 +665,10 @@ keep_dest_facts(struct reader *r, char **f, const struct mq_facts *facts)
 		return fail_memory(r);
 	if (d->facts != NULL)
 		return fail(r, "destination %.60s is there twice", f[2]);
-	k = mq_dest_set_facts(r->q, d, facts);
-	if (k == NULL)
-		return fail_memory(r);
-	if (strcmp(f[9], "-") != 0)
-		k->rate = mq_intern(r->q, f[9]);
+	k->rate = strcmp(f[9], "-") != 0 ? mq_intern(r->q, f[9]) : "";
 	k->reason = mq_intern(r->q, f[10]);
-	return k->rate == NULL || k->reason == NULL ? fail_memory(r) : 0;
+	return k->rate == NULL || k->reason == NULL ||
+	    mq_dest_set_facts(r->q, d, k) < 0 ? fail_memory(r) : 0;
 }
 
 /* Keeps a destination, or makes it a line of the report. */

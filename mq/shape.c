@@ -9,7 +9,8 @@
  * and older than the column before: smtp/example.org has 1 message between 5
  * and 20 minutes old.  A destination that has just died fills from the left;
  * one that nobody looks after has large numbers on the right.  State and reason
- * are those of most of its messages.  The row with the most messages is first.
+ * are the most frequent ones of its messages.  The row with the most messages
+ * is first.
  *
  * The jobs are sorted once, by destination and reason, and then walked; memory
  * is a pointer for each job and one row.
@@ -229,7 +230,7 @@ mq_show_shape(struct mq_queue *q, const struct mq_view *view)
 {
 	int lines, width = mq_name_columns(OTHERS, &lines);
 
-	if (mq_put_if_empty(q, view))
+	if (mq_has_said_empty(q, view))
 		return 0;
 	split_by_mailbox(q, view);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", width, "destination",
@@ -260,7 +261,7 @@ put_sizes(const struct row *r, int width)
 int
 mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
-	if (mq_put_if_empty(q, view))
+	if (mq_has_said_empty(q, view))
 		return 0;
 	return show_rows(q, put_sizes, 0);
 }

@@ -46,27 +46,29 @@ static const struct {
 	{ MQ_OTHER, ANY, "%s" }		/* fits every state */
 };
 
-/* Prints the state in words.  Returns 1; or 0 if nothing was printed, as there
- * are no words or the time of the next try says enough. */
-static int
-put_state(const struct mq_job *j)
+/* Prints the state in words, and end behind the words; or nothing if there are
+ * no words, or the time of the next try says enough. */
+static void
+put_state(const struct mq_job *j, const char *end)
 {
 	const char *what = j->what;
 	size_t i;
 
 	if (j->state == MQ_RETRY && j->next != MQ_UNKNOWN)
-		return 0;
+		return;
 	if (j->state == MQ_RUN) {
-		mq_print("agent pid %d has it%s%s", j->pid,
-		    *what != '\0' ? ": " : "", what);
-		return 1;
+		mq_print("agent pid %d has it%s%s%s", j->pid,
+		    *what != '\0' ? ": " : "", what, end);
+		return;
 	}
 	for (i = 0; waits[i].state != MQ_OTHER; i++)
 		if (waits[i].state == (enum mq_state)j->state &&
 		    (waits[i].what == ANY || strcmp(waits[i].what, what) == 0))
 			break;
+	if (waits[i].state == MQ_OTHER && *what == '\0')
+		return;
 	mq_print(waits[i].words, what);
-	return waits[i].state != MQ_OTHER || *what != '\0';
+	mq_print("%s", end);
 }
 
 /* Prints what the job waits for. */
@@ -81,8 +83,7 @@ put_wait(const struct mq_job *j)
 	    (j->state == MQ_SPOOL || j->state == MQ_OTHER))
 		return;
 	mq_print("\t\t");
-	if (put_state(j) && (next || ends))
-		mq_print(", ");
+	put_state(j, next || ends ? ", " : "");
 	if (next)
 		mq_print("%s%s", mq_next_try(j->next), ends ? ", " : "");
 	if (ends && j->expires >= 0)
@@ -128,7 +129,7 @@ age_of_attempt(const struct mq_msg *m, const struct mq_job *j, const char *po)
 	    lstat(path_in(po, "transport/%s", m->name), &control) < 0 ||
 	    lstat(path_in(po, "queue/%s", m->name), &message) < 0)
 		return -1;
-	/* a control file as old as the message: no agent has written to it */
+	/* no agent has written to a control file as old as the message */
 	return control.st_mtime <= message.st_ctime ? -1 :
 	    file_age((long)control.st_mtime);
 }
@@ -157,7 +158,7 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 static void
 put_dsn_rcpts(const struct mq_msg *m, const char *po)
 {
-	static struct diags n;
+	static struct diags n;	/* large for a stack */
 	unsigned many = 0;
 
 	if (po == NULL || name_parse(m->name) == NULL ||
@@ -224,7 +225,7 @@ mq_put_totals(const struct mq_queue *q)
 }
 
 int
-mq_put_if_empty(const struct mq_queue *q, const struct mq_view *view)
+mq_has_said_empty(const struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_sum sum;
 
@@ -256,7 +257,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	char id[80];
 	unsigned i;
 
-	if (mq_put_if_empty(q, view))
+	if (mq_has_said_empty(q, view))
 		return;
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
@@ -294,7 +295,7 @@ mq_show_counts(const struct mq_queue *q, int answered)
 	int oldest, evicted = q->filtered ? 0 : q->evicted;
 
 	mq_sum_up(q, &sum);
-	/* the oldest of no message is 0; it is MQ_UNKNOWN if no age is known */
+	/* 0 without messages; sum.oldest is MQ_UNKNOWN if no age is known */
 	oldest = sum.msgs == 0 && evicted == 0 ? 0 : sum.oldest;
 	if (!q->filtered && q->evicted_age > oldest)
 		oldest = q->evicted_age;

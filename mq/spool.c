@@ -12,7 +12,8 @@
  *
  * A directory that cannot be read is an error, since a full queue could look
  * empty.  A control file that cannot be read or understood counts as a message.
- * One that is gone when we come to it was delivered meanwhile.
+ * If a control file is gone when we come to it, the mail was delivered
+ * meanwhile.
  *
  * Nothing here writes, locks, or follows a link.  A name from a dump is used in
  * a path only if it is a plain name.
@@ -77,7 +78,7 @@ add_cancel_to_reason(struct mq_queue *q, struct mq_msg *m, const struct ctl *c)
 void
 mq_read_missing(struct mq_queue *q, const char *po)
 {
-	static struct ctl c;
+	static struct ctl c;	/* large for a stack */
 	struct mq_msg *m;
 	int letter;
 
@@ -128,7 +129,9 @@ by_number(const void *a, const void *b)
 	const char *x = *(char *const *)a, *y = *(char *const *)b;
 	unsigned long m = name_num(x), n = name_num(y);
 
-	return m < n ? -1 : m > n ? 1 : strcmp(x, y);
+	if (m != n)
+		return m < n ? -1 : 1;
+	return strcmp(x, y);
 }
 
 /* Adds a recipient to the message: 0, or -1 without memory. */
@@ -177,7 +180,7 @@ add_line(struct mq_queue *q, unsigned msg, struct ctl *c)
 static int
 load_message(struct mq_queue *q, const char *po, const char *name)
 {
-	static struct ctl c;
+	static struct ctl c;	/* large for a stack */
 	struct mq_msg *m;
 	int letter = -1, bad;
 	unsigned i;
@@ -187,7 +190,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 		    strchr("ers", letter) == NULL)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
-		return 0;	/* it was delivered, or is no file */
+		return 0;	/* the mail is delivered, or name is no file */
 	if (letter == 0) {	/* no e, r or s line: an ETRN request (T) */
 		ctl_close(&c);
 		return 0;
@@ -289,7 +292,7 @@ void
 mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view, const struct mq_pick *p)
 {
-	static struct ctl c;
+	static struct ctl c;	/* large for a stack */
 	struct mq_dest *d;
 	int letter;
 

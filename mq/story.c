@@ -171,7 +171,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 static int
 put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
-	static struct diags n;
+	static struct diags n;	/* large for a stack */
 	int bad, error;
 
 	if (mq_open_diags(&n, po, m->name) < 0)
@@ -230,8 +230,8 @@ is_end_of_message(const char *line)
 	    is_event(line, "set-aside") || is_event(line, "park");
 }
 
-/* Reads the next line of the log about the message, and skips lines of another
- * id, unless id is "": 1, or 0 at the end. */
+/* Returns 1 and sets line to the next line of the log about the message; or 0
+ * at the end.  Leaves out lines with another id, unless id is "". */
 static int
 next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 {
@@ -246,7 +246,7 @@ next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 	return 0;
 }
 
-/* Prints a line of the log.  Bytes that do not print stand in it as \ooo; the
+/* Prints a line of the log, where bytes that do not print are \ooo already; the
  * carriage returns of a reason become a blank. */
 static void
 put_log_line(const char *s)
@@ -276,7 +276,7 @@ static unsigned
 find_id(const char *path, const char *wanted, char id[80],
     char name[MQ_NAME_MAX])
 {
-	static char line[LINE_MAX_];
+	static char line[LINE_MAX_];	/* large for a stack */
 	FILE *f = mq_log_open(path);
 	char seen[80];
 	unsigned many = 0;
@@ -301,7 +301,7 @@ find_id(const char *path, const char *wanted, char id[80],
 static long
 put_log(const char *path, const char *base, const char *id, int gone)
 {
-	static char line[LINE_MAX_];
+	static char line[LINE_MAX_];	/* large for a stack */
 	long n, first = 0;
 	FILE *f = mq_log_open(path);
 	int ended = 0;
@@ -373,7 +373,8 @@ put_aside(const char *base, const char *po)
 	return 0;
 }
 
-/* Returns why the log cannot be read, by errno, and who may read it. */
+/* Returns why the log cannot be read, by errno, or who may read it; good until
+ * the next call. */
 static const char *
 why_no_log(const char *logfile)
 {
@@ -512,25 +513,23 @@ mq_show_story(struct mq_order *o, struct mq_queue *q,
     const struct mq_view *view, const char *logfile)
 {
 	unsigned i;
-	int bad, rc = 0, shown = 0;
+	int bad, rc = 0;
 
 	for (i = 0; i < o->n; i++) {
 		bad = show_named(q, o->what[i], view, logfile);
 		if (bad != 0)
 			rc = bad;
 	}
-	if (o->filter == NULL || mq_order_pick(o, q, view, &rc) < 0)
+	if (o->filter == NULL || mq_order_pick(o, q, view, &rc) < 0 ||
+	    mq_has_said_empty(q, view))
 		return rc;
 	for (i = 0; i < q->nmsgs; i++) {
 		if (!q->msgs[i].picked)
 			continue;
-		shown = 1;
 		bad = show_message(q, &q->msgs[i], q->msgs[i].name, view,
 		    logfile);
 		if (bad != 0)
 			rc = bad;
 	}
-	if (!shown)
-		mq_put_if_empty(q, view);
 	return rc;
 }

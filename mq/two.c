@@ -24,9 +24,9 @@
  *
  * and at last the user nobody with the password nobody.
  *
- * The scheduler puts a second dot before a line that begins with one.  Threads
- * are requested one by one, so a job that moves meanwhile may be shown twice or
- * not at all; the protocol has no snapshot.
+ * The scheduler puts a second dot before a line that begins with a dot.
+ * Threads are requested one by one, so a job that moves meanwhile may be shown
+ * twice or not at all; the protocol has no snapshot.
  *
  * As in a dump everything is checked, and the first error ends the reading.
  * The scheduler's clock is taken to be the same as ours.
@@ -191,7 +191,7 @@ log_in(struct talk *t, const char *login)
 {
 	static char challenge[MQ_TOKEN_MAX];	/* large for a stack */
 
-	if (read_line(t) < 0 || read_line(t) < 0)	/* the greeting, too */
+	if (read_line(t) < 0 || read_line(t) < 0)	/* the second line */
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
 		return set_error(t, "the scheduler says \"%.200s\"", t->line);
@@ -230,7 +230,7 @@ set_state(const struct talk *t, struct mq_job *j, char **f)
 	} else if (strcmp(f[8], "channel") == 0) {
 		j->state = MQ_LIMIT;
 		j->what = "maxchannel";
-	} else {	/* protocol 2 does not tell the two apart */
+	} else {	/* protocol 2 has one word for both */
 		j->what = "waits for its turn, or an agent has it";
 	}
 }
@@ -355,7 +355,7 @@ int
 mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
     char why[MQ_WHY_MAX])
 {
-	static struct talk t;
+	static struct talk t;	/* large for a stack */
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
 	int rc;
 

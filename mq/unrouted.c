@@ -23,8 +23,8 @@
 
 /* ---- looking ---------------------------------------------------------- */
 
-/* Returns the seconds until the next try; 0: it is due, or the clock was set
- * back. */
+/* Returns the seconds until the next try; 0: the try is due, or the clock was
+ * set back. */
 static int
 seconds_to_try(const struct deferred *d)
 {
@@ -95,12 +95,9 @@ matches_word(const char *word, char **patterns, const char *num)
 	if (strcmp(word, "all") == 0 || (mq_router_num(word) != NULL &&
 	    strcmp(mq_router_num(word), num) == 0))
 		return 1;
-	if (text_fmt(name, sizeof(name), DEFERRED "/%s", num) < 0)
-		return 0;
-	for (; patterns != NULL && *patterns != NULL; patterns++)
-		if (pat_matches(*patterns, name))
-			return 1;
-	return 0;
+	return patterns != NULL &&
+	    text_fmt(name, sizeof(name), DEFERRED "/%s", num) == 0 &&
+	    pat_matches_address(patterns, name);
 }
 
 /* Complains by errno that the message is not released.  Returns an exit code.
@@ -114,7 +111,7 @@ fail_release(const char *dir, const char *name)
 	return rc;
 }
 
-/* Releases a message, or names it in a dry run: 0, or an exit code. */
+/* Releases a message, or in a dry run only names it: 0, or an exit code. */
 static int
 release_file(const char *po, const char *num, int dry)
 {
@@ -125,8 +122,8 @@ release_file(const char *po, const char *num, int dry)
 	return 0;
 }
 
-/* Moves freezer/NUM.REASON to router/NUM, or names it in a dry run: 0, or an
- * exit code. */
+/* Moves freezer/NUM.REASON to router/NUM, or in a dry run only names it: 0, or
+ * an exit code. */
 static int
 release_frozen(const char *po, const char *name, int dry)
 {
@@ -135,14 +132,14 @@ release_frozen(const char *po, const char *name, int dry)
 	const char *to = path_in(po, "router/%.*s", n, name);
 	struct stat st;
 
-	errno = EINVAL;		/* if it is no regular file */
+	errno = EINVAL;		/* for a file that is not regular */
 	/* link, unlike rename, replaces no message in router/ */
 	if (lstat(from, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (!dry && link(from, to) < 0))
 		return fail_release("freezer", name);
 	if (!dry && unlink(from) < 0) {
 		rc = fail_release("freezer", name);
-		unlink(to);	/* else each attempt would send it again */
+		unlink(to);	/* or each release would send the mail again */
 		return rc;
 	}
 	printf("freezer/%s: %s router/%.*s\n", name, dry ?

@@ -197,8 +197,8 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 		if (kind == MQ_BAD_FILTER)
 			return X_USAGE;
 		if (o->verb == MQ_RELEASE)
-			text_unescape(word[i]);	/* a hold may be given as it is
-						 * listed */
+			text_unescape(word[i]);	/* holds are listed with
+						 * escapes */
 		what = strip_path(word[i]);
 		if (kind == MQ_FILTER) {
 			add_filter(o, word[i]);
@@ -337,7 +337,7 @@ set_pick_modes(struct mq_pick *p, enum mq_verb verb)
 	p->only_held = verb == MQ_RELEASE;
 }
 
-/* Prints the holds that a release would end, also those without messages, and
+/* Prints the holds that a release would end, also holds without messages, and
  * returns their number. */
 static int
 put_holds_to_release(const struct mq_queue *q, const char *what)

@@ -32,7 +32,8 @@ struct row {
 /* ---- what has changed ------------------------------------------------- */
 
 /* Returns 1 if both queues are of one run of one scheduler: its uptime has
- * grown by our seconds, or at most SLOW less, and its totals never shrink. */
+ * grown by our seconds, or at most SLOW less, and its totals have not shrunk.
+ */
 static int
 is_same_run(const struct mq_queue *q, const struct mq_queue *last,
     double seconds)
@@ -94,8 +95,9 @@ by_jobs(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return x->jobs != y->jobs ? x->jobs > y->jobs ? -1 : 1 :
-	    mq_by_name(x->dest, y->dest);
+	if (x->jobs != y->jobs)
+		return x->jobs > y->jobs ? -1 : 1;
+	return mq_by_name(x->dest, y->dest);
 }
 
 /* Makes a row for each destination, by id: NULL without memory. */
@@ -167,17 +169,6 @@ sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
 }
 
 /* ---- a screen --------------------------------------------------------- */
-
-void
-mq_watch_begin(int first)
-{
-	const char *term = getenv("TERM");
-
-	if (isatty(1) && term != NULL && strcmp(term, "dumb") != 0)
-		fputs("\033[H\033[2J", stdout);
-	else if (!first)
-		putchar('\n');
-}
 
 int
 mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
