@@ -696,7 +696,7 @@ keep_dest(struct reader *r, char **f)
 	if (strcmp(f[9], "-") != 0)
 		text_add(&t, " rate=%s", f[9]);
 	if (strcmp(f[8], "-") != 0)
-		text_add(&t, " dead for %ss: %s", f[8], f[10]);
+		text_add(&t, " dead, next try in %ss: %s", f[8], f[10]);
 	if (!r->has_heading)
 		r->q->report(r->q->report_arg, "Destinations:");
 	r->has_heading = 1;

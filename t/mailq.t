@@ -360,7 +360,7 @@ is '-D -f of an unknown channel: nothing is known' \
     "$rc $(out)" '0 nothing is known of uucp'
 ask "$tmp/dests" -Q
 like '-Q shows dead destinations, too' "$rc $(grep old.test "$tmp/out")" \
-    '^0     smtp/old.test/d  window=0/20 agents=0 good=0 bad=4 dead for 0s: gone'
+    '^0     smtp/old.test/d  window=0/20 agents=0 good=0 bad=4 dead, next try in 0s: gone'
 if ! command -v python3 >/dev/null 2>&1; then
 	skip '-D -j shows destinations in JSON' 'no python3'
 else

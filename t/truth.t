@@ -135,7 +135,7 @@ sed -n '/^\.SH REPORT/,/^\.SH FILTERS/p' "$top/man/mailq.1" >"$tmp/page"
 is 'the report has agents, and what is waited for' \
     "$(grep -c -E ' P=[{][0-9,]*[}] | pend=Start ' "$tmp/report")" 2
 is 'each word of the report is explained in the manual' "$(
-    sed '/ in router/d; s/ dead for .*//' "$tmp/report" |
+    sed '/ in router/d; s/ dead, .*//' "$tmp/report" |
     tr -s ' \t' '\n\n' | sed -n 's/^\([A-Za-z]*\)[=:].*/\1/p
     s/^\([a-z]*wait\)$/\1/p;s/.*{\([A-Z]*\)}.*/\1/p' | sort -u |
     while read -r w; do
