@@ -94,7 +94,7 @@ sleep_for(int fd, long us)
 /* Returns the descriptor; or -1 with errno, after closing one that is too large
  * for select. */
 static int
-for_select(int fd)
+refuse_large_fd(int fd)
 {
 	if (fd < FD_SETSIZE)
 		return fd;
@@ -335,7 +335,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 		errno = err;
 		return -1;
 	}
-	fd = for_select(open(fifo_path, O_RDONLY | O_NONBLOCK));
+	fd = refuse_large_fd(open(fifo_path, O_RDONLY | O_NONBLOCK));
 	if (fd >= 0)
 		fd_cloexec(fd);
 	return fd;
@@ -445,7 +445,7 @@ wait_connected(int fd)
 static int
 connect_to(const struct sockaddr_in *sin)
 {
-	int was, fd = for_select(socket(AF_INET, SOCK_STREAM, 0));
+	int was, fd = refuse_large_fd(socket(AF_INET, SOCK_STREAM, 0));
 
 	if (fd < 0)
 		return -1;
@@ -462,7 +462,7 @@ connect_to(const struct sockaddr_in *sin)
 
 /* Returns the port in network order, or 0. */
 static int
-port_of(const char *s)
+find_port(const char *s)
 {
 	struct servent *service;
 	const char *end;
@@ -484,7 +484,7 @@ ask_tcp(struct mq_ask *a, const char *host, const char *port)
 	struct sockaddr_in sin;
 	struct hostent *h;
 	const char *hint = "";
-	int number = port_of(port);
+	int number = find_port(port);
 
 	if (number == 0) {
 		mq_ask_add_why(a, "there is no port %.100s", port);

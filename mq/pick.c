@@ -186,7 +186,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
  * that can be said without a job.  Such a message is over, on disk, or
  * skipped. */
 static int
-bare_passes(const struct mq_pick *p, const struct mq_msg *m)
+jobless_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
 	int state = m->skipped != NULL ? MQ_SKIPPED : MQ_EVICTED;
 
@@ -311,7 +311,7 @@ match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 
 	if (!message_passes(p, m))
 		return NO_MATCH;
-	if (m->first == 0 && !bare_passes(p, m))
+	if (m->first == 0 && !jobless_passes(p, m))
 		return NO_MATCH;
 	if (m->first != 0 && unhide_jobs(p, q, m, 0) == 0 && p->to == NULL)
 		return NO_MATCH;

@@ -88,7 +88,7 @@ mq_put_deferred(const char *po, const char *num)
 
 /* Returns 1 if the word or one of its patterns matches the message. */
 static int
-matches_word(const char *word, char **patterns, const char *num)
+word_matches(const char *word, char **patterns, const char *num)
 {
 	char name[100];
 
@@ -169,7 +169,7 @@ mq_release_words(struct mq_order *o, const char *po)
 			pat_expand(o->what[i], &patterns);
 		found = 0;
 		for (k = 0; k < q.nunrouted; k++) {
-			if (!matches_word(o->what[i], patterns,
+			if (!word_matches(o->what[i], patterns,
 			    q.unrouted[k].num))
 				continue;
 			found++;
