@@ -135,7 +135,7 @@ is_stale_lock(int fd, const struct stat *st)
 	const char *p;
 	size_t len;
 	long pid, n = (long)read(fd, text, sizeof(text) - 1);
-	int here;
+	int here;	/* 1: box.lock is of this machine */
 
 	text[n < 0 ? 0 : n] = '\0';
 	pid = (long)num_of(text, &p);
@@ -526,10 +526,9 @@ open_locked(struct mail *m)
 static void
 put_empty_line(struct mail *m)
 {
-	char tail[2];
+	char tail[2] = { '\n', '\n' };	/* the last two bytes of the box */
 	off_t at = m->before > 2 ? m->before - 2 : 0;
 
-	memcpy(tail, "\n\n", 2);
 	if (m->before > 0 && (lseek(m->fd, at, SEEK_SET) < 0 ||
 	    read(m->fd, tail, 2) < 0))
 		m->error = errno;
@@ -633,11 +632,12 @@ remove_part(struct mail *m)
 	return cut_back(m) < 0 ? box_failed(m, "cut", m->box, errno) : 0;
 }
 
-/* Locks and opens the box and has use change it: 0 or -1. */
+/* Opens the box, and calls use, which changes the box: 0 or -1.  box.lock is
+ * made and removed here unless the parent has made it. */
 static int
 use_mbox(struct mail *m, int (*use)(struct mail *))
 {
-	int result = -1, was_locked = m->locked;	/* by the parent */
+	int result = -1, was_locked = m->locked;
 
 	if (!was_locked && make_dot_lock(m) < 0)
 		return -1;

@@ -20,9 +20,9 @@
  *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE, or a
  *			pattern of -x matches
  *	r- alone	in a job "failure" a crash lost the line, and one is
- *			added; in other jobs an agent may be about to write it.
- *			A recipient with only a line on a delay counts as one
- *			without a line
+ *			added; in other jobs an agent may be about to write the
+ *			line.  A recipient with only a line on a delay counts
+ *			as one without a line
  *
  * For warnings the scheduler has written a line for each channel and host with
  * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
@@ -134,7 +134,8 @@ struct delay_line {
 				 * the memory behind the struct */
 	unsigned long at;	/* offset of the line */
 	unsigned long due;	/* warnings that are due by now */
-	int	all;		/* recipients without NOTIFY are warned, too */
+	int	all;		/* 1: recipients without NOTIFY are warned,
+				 * too */
 };
 
 static struct hash delay_lines;	/* entries of the open file, by name */

@@ -311,30 +311,29 @@ clean_outcome(struct outcome *end)
 static void
 read_outcome(struct child *c, double until)
 {
-	char *end = (char *)&c->end, buf[sizeof(c->end)];
+	char buf[sizeof(c->end)];
 	size_t have = 0;
 	long n;
 
-	for (;;) {
+	while (c->error == NULL) {
 		n = fd_wait(c->fd, 0, 0.1);
 		if (n <= 0 && c->pid != 0)
 			check_child(c, until);
-		if (c->error != NULL)
-			return;
 		if (n <= 0)
 			continue;
 		n = (long)read(c->fd, buf + have, sizeof(buf) - have);
 		if (n < 0 && errno == EINTR)
 			continue;
-		have += n > 0 ? (size_t)n : 0;
 		if (n <= 0)
 			c->error = "the delivering process died";
-		if (have == sizeof(buf)) {
-			memcpy(end, buf, have);
-			clean_outcome(&c->end);
-			have = 0;
-		}
-		if (n <= 0 || (have == 0 && c->end.state == OVER))
+		else
+			have += (size_t)n;
+		if (have < sizeof(buf))
+			continue;
+		have = 0;
+		memcpy(&c->end, buf, sizeof(buf));
+		clean_outcome(&c->end);
+		if (c->end.state == OVER)
 			return;
 	}
 }
@@ -397,12 +396,13 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 #define SLOW_TIMES	10.0	/* seconds of an entry per second of waiting */
 
 static struct slow {
-	unsigned long key;
-	double	until;		/* mono */
+	unsigned long key;	/* the uid; with -n a hash of the box's path */
+	double	until;		/* mono; the end of the entry */
 	int	hung;		/* a delivery was stopped or took too long */
 } slow[SLOW_USERS];
 
-/* Returns the entry of the user, or of the box if there are no users. */
+/* Sets the key of the user, or of the box if there are no users, and returns
+ * the entry with the place of that key. */
 static struct slow *
 slow_entry(const struct mail *m, unsigned long *key)
 {

@@ -154,7 +154,7 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 
 /* ---- arguments ------------------------------------------------------- */
 
-/* Adds a user as the program gets him: with the flag s without quotes. */
+/* Adds a user; with the flag s, without quotes and backslashes. */
 static void
 add_user(struct text *t, const struct group *gr, const char *u)
 {
