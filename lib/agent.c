@@ -63,7 +63,7 @@ mem_grow(void **v, unsigned n, unsigned *room, size_t size)
 	return 0;
 }
 
-int
+enum wait_result
 fd_wait(int fd, int writing, double seconds)
 {
 	struct timeval tv;
@@ -76,6 +76,7 @@ fd_wait(int fd, int writing, double seconds)
 	FD_ZERO(&set);
 	if (fd >= 0)
 		FD_SET(fd, &set);
+	/* for one descriptor, the numbers are those of the enum */
 	return select(fd + 1, writing ? NULL : &set, writing ? &set : NULL,
 	    NULL, &tv);
 }

@@ -28,10 +28,16 @@ int	lock_guard(int fd, int on);
  * memory for *room elements: 0, or -1 without memory. */
 int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 
+enum wait_result {
+	WAIT_FAILED = -1,	/* with errno; EINTR after a signal */
+	WAIT_TIMEOUT,		/* the time is over */
+	WAIT_READY		/* the descriptor is ready */
+};
+
 /* Waits at most that many seconds, and at most an hour, until fd can be read,
- * or with writing until it can be written; with fd -1 only waits.  Returns 1 if
- * fd is ready, 0 if the time is over, or -1 with errno, as after a signal. */
-int	fd_wait(int fd, int writing, double seconds);
+ * or, if writing is 1, can be written.  With fd -1, there is no descriptor to
+ * wait for. */
+enum wait_result fd_wait(int fd, int writing, double seconds);
 /* Makes pipes, two descriptors each, which an exec closes: 0, or -1 with errno;
  * EMFILE also means that a descriptor would be below 3 or too large for select.
  */

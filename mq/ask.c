@@ -432,14 +432,14 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 static int
 wait_connected(int fd)
 {
-	int k;
+	enum wait_result waited;
 
 	do
-		k = fd_wait(fd, 1, (double)wait_limit(FIRST));
-	while (k < 0 && errno == EINTR);
-	if (k == 0)
+		waited = fd_wait(fd, 1, (double)wait_limit(FIRST));
+	while (waited == WAIT_FAILED && errno == EINTR);
+	if (waited == WAIT_TIMEOUT)
 		errno = ETIMEDOUT;
-	return k > 0 ? 0 : -1;
+	return waited == WAIT_READY ? 0 : -1;
 }
 
 static int

@@ -96,26 +96,26 @@ reply_last(const char *status)
 static int
 get_byte(void)
 {
-	int k;
+	enum wait_result waited;
 	long n;
 
 	if (s.pos < s.n)
 		return (unsigned char)s.buf[s.pos++];
 	fflush(stdout);
 	while (!s.over) {
-		k = s.how->batch ? 1 : fd_wait(0, 0, (double)PATIENCE);
-		n = k > 0 ? (long)read(0, s.buf, sizeof(s.buf)) : k;
+		waited = s.how->batch ? WAIT_READY :
+		    fd_wait(0, 0, (double)PATIENCE);
+		n = waited != WAIT_READY ? -1 :
+		    (long)read(0, s.buf, sizeof(s.buf));
 		if (n > 0) {
 			s.n = (size_t)n;
 			s.pos = 1;
 			return (unsigned char)s.buf[0];
 		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (k == 0)
+		s.over = waited == WAIT_TIMEOUT || n == 0 || errno != EINTR;
+		if (waited == WAIT_TIMEOUT)
 			reply("421 4.4.2 nothing came for %d seconds",
 			    PATIENCE);
-		s.over = 1;
 	}
 	return EOF;
 }

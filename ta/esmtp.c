@@ -142,24 +142,24 @@ deadline(enum esmtp_stage stage)
 static int
 send_output(struct esmtp *c, double until)
 {
+	enum wait_result waited = WAIT_READY;
 	size_t done = 0;
-	int ready = 1;
 	long n;
 
-	while (done < c->nout && ready > 0) {
+	while (done < c->nout && waited == WAIT_READY) {
 		n = (long)write(c->to, c->out + done, c->nout - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			ready = net_wait(c->to, 1, until);
+			waited = net_wait(c->to, 1, until);
 		else if (n == 0 || errno != EINTR)
-			ready = -1;
+			waited = WAIT_FAILED;
 	}
 	c->nout -= done;
 	memmove(c->out, c->out + done, c->nout);
-	if (ready == 0)
+	if (waited == WAIT_TIMEOUT)
 		errno = ETIMEDOUT;
-	return ready > 0 ? 0 : -1;
+	return waited == WAIT_READY ? 0 : -1;
 }
 
 /* Writes the bytes in out, as long as the server reads a kilobyte a minute: 0,
@@ -183,15 +183,16 @@ send_block(struct esmtp *c)
 static int
 read_more(struct esmtp *c, enum esmtp_stage stage, double until)
 {
-	int ready;
+	enum wait_result waited;
 	long n;
 
 	c->have = c->used = 0;
 	for (;;) {
-		ready = net_wait(c->fd, 0, until);
-		if (ready == 0)
+		waited = net_wait(c->fd, 0, until);
+		if (waited == WAIT_TIMEOUT)
 			return end_by_limit(c, stage);
-		n = ready < 0 ? -1 : (long)read(c->fd, c->in, sizeof(c->in));
+		n = waited == WAIT_FAILED ? -1 :
+		    (long)read(c->fd, c->in, sizeof(c->in));
 		if (n > 0) {
 			c->have = (size_t)n;
 			return 0;
@@ -437,7 +438,7 @@ esmtp_send_dot(struct esmtp *c, unsigned long size)
 int
 esmtp_is_silent(const struct esmtp *c)
 {
-	return c->used == c->have && fd_wait(c->fd, 0, 0) == 0;
+	return c->used == c->have && fd_wait(c->fd, 0, 0) == WAIT_TIMEOUT;
 }
 
 void

@@ -105,7 +105,8 @@ wait_side(int fd, int writing)
 		clock_read();
 		if (now.mono >= side.until)
 			return set_trouble(SILENT);
-	} while (fd_wait(fd, writing, side.until - now.mono) <= 0);
+	} while (fd_wait(fd, writing, side.until - now.mono) !=
+	    WAIT_READY);
 	return 0;
 }
 

@@ -312,14 +312,15 @@ static void
 read_outcome(struct child *c, double until)
 {
 	char buf[sizeof(c->end)];
+	enum wait_result waited;
 	size_t have = 0;
 	long n;
 
 	while (c->error == NULL) {
-		n = fd_wait(c->fd, 0, 0.1);
-		if (n <= 0 && c->pid != 0)
+		waited = fd_wait(c->fd, 0, 0.1);
+		if (waited != WAIT_READY && c->pid != 0)
 			check_child(c, until);
-		if (n <= 0)
+		if (waited != WAIT_READY)
 			continue;
 		n = (long)read(c->fd, buf + have, sizeof(buf) - have);
 		if (n < 0 && errno == EINTR)

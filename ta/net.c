@@ -51,32 +51,34 @@ double net_nap = 3600;
 void (*net_waiting)(int);
 void (*net_looking_up)(const char *);
 
-int
+enum wait_result
 net_wait(int fd, int writing, double until)
 {
+	enum wait_result waited;
 	double left;
-	int n, first = net_waiting != NULL;
+	int early = net_waiting != NULL;	/* the wait is not slow yet */
 
-	for (;; first = 0) {
+	for (;;) {
 		clock_read();
 		left = until - now.mono;
 		if (left <= 0)
-			return 0;
+			return WAIT_TIMEOUT;
 		if (left > net_nap)
 			left = net_nap;
-		if (first) {
+		if (early) {
 			net_waiting(0);
 			left = left > SLOW ? SLOW : left;
 		}
 		if (net_beat != NULL)
 			net_beat();
-		n = fd_wait(fd, writing, left);
-		if (n > 0)
-			return 1;
-		if (n < 0 && errno != EINTR)
-			return -1;
-		if (first)
+		waited = fd_wait(fd, writing, left);
+		if (waited == WAIT_READY ||
+		    (waited == WAIT_FAILED && errno != EINTR))
+			return waited;
+		if (early && waited == WAIT_TIMEOUT) {
+			early = 0;
 			net_waiting(1);
+		}
 	}
 }
 
@@ -566,7 +568,8 @@ static int
 connect_socket(int fd, const struct net_addr *a, const struct net_opt *opt,
     double until)
 {
-	int n, err = 0;
+	enum wait_result waited;
+	int err = 0;
 	socklen_t len = sizeof(err);
 
 	if (fd >= FD_SETSIZE) {
@@ -582,10 +585,11 @@ connect_socket(int fd, const struct net_addr *a, const struct net_opt *opt,
 		return 0;
 	if (errno != EINPROGRESS && errno != EINTR)
 		return -1;
-	n = net_wait(fd, 1, until);
-	if (n == 0)
+	waited = net_wait(fd, 1, until);
+	if (waited == WAIT_TIMEOUT)
 		errno = ETIMEDOUT;
-	if (n <= 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+	if (waited != WAIT_READY ||
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		return -1;
 	errno = err;
 	return err == 0 ? 0 : -1;

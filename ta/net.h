@@ -4,7 +4,7 @@
 #ifndef NET_H
 #define NET_H
 
-#include "../lib/util.h"
+#include "../lib/agent.h"
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <netinet/in.h>
@@ -74,9 +74,9 @@ int	net_is_local(const struct net_addr *);
 /* Sets text to the address of our end of a connection: 0, or -1 with errno. */
 int	net_local_text(int fd, char *text, size_t);
 
-/* Waits for fd to be readable, or writable if writing is 1: 1; 0 at the time
- * until (mono); or -1 with errno. */
-int	net_wait(int fd, int writing, double until);
+/* Waits until fd can be read, or, if writing is 1, can be written, and at most
+ * to the time until (mono).  A signal does not end the wait. */
+enum wait_result net_wait(int fd, int writing, double until);
 
 /* Returns a byte of a server or its program as it is logged: control bytes are
  * blanks, bytes beyond ASCII question marks. */

@@ -171,14 +171,15 @@ static int
 wait_for_end(struct process *p)
 {
 	double begun = now.mono;
-	int i, n, shown = 0;
+	enum wait_result waited;
+	int i, shown = 0;
 
 	p->nap = NAP_LEAST;
 	for (check_process(p); !p->ended; ) {
-		n = fd_wait(p->out, 0, p->nap);
-		if (n == 0)
+		waited = fd_wait(p->out, 0, p->nap);
+		if (waited == WAIT_TIMEOUT)
 			p->nap = p->nap < NAP_MOST / 2 ? 2 * p->nap : NAP_MOST;
-		if (n > 0)
+		if (waited == WAIT_READY)
 			read_output(p);
 		check_process(p);
 		kill_if_late(p);
@@ -237,7 +238,7 @@ wait_for_exec(struct process *p, int report)
 	do {
 		check_process(p);
 		kill_if_late(p);
-	} while (fd_wait(report, 0, 0.1) <= 0);
+	} while (fd_wait(report, 0, 0.1) != WAIT_READY);
 	do
 		n = (long)read(report, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);

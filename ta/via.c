@@ -272,7 +272,7 @@ via_close(struct via *v, char *why, size_t size)
 	memset(&e, 0, sizeof(e));
 	clock_read();
 	until = now.mono + LINGER;
-	while (n > 0 && net_wait(v->err, 0, until) > 0) {
+	while (n > 0 && net_wait(v->err, 0, until) == WAIT_READY) {
 		n = (long)read(v->err, buf, sizeof(buf));
 		for (i = 0; i < n; i++) {
 			c = (unsigned char)buf[i];
