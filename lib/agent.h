@@ -28,22 +28,17 @@ int	lock_guard(int fd, int on);
  * memory for *room elements: 0, or -1 without memory. */
 int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 
-enum wait_result {
-	WAIT_FAILED = -1,	/* with errno; EINTR after a signal */
-	WAIT_TIMEOUT,		/* the time is over */
-	WAIT_READY		/* the descriptor is ready */
-};
-
 /* Waits at most that many seconds, and at most an hour, until fd can be read,
  * or, if writing is 1, can be written.  With fd -1, there is no descriptor to
- * wait for. */
+ * wait for.  WAIT_FAILED sets errno, to EINTR after a signal. */
+enum wait_result { WAIT_FAILED = -1, WAIT_TIMEOUT, WAIT_READY };
 enum wait_result fd_wait(int fd, int writing, double seconds);
 /* Makes pipes, two descriptors each, which an exec closes: 0, or -1 with errno;
  * EMFILE also means that a descriptor would be below 3 or too large for select.
  */
 int	pipes_make(int *fd, int npipes);
-/* Closes both descriptors of each pipe, if open, and keeps errno.  Returns -1,
- * for a caller that returns it at once. */
+/* Closes the descriptors of pipes_make, except those that are -1, and keeps
+ * errno.  Returns -1. */
 int	pipes_close(const int *fd, int npipes);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
  * when now.mono reaches until, or when the child is stopped. */

@@ -24,20 +24,25 @@
 #define DEAD_TIME	1800L	/* seconds */
 #define ADDRESS		(NET_NAME + 10)	/* bytes of an address with its port */
 
-static struct dead {
-	long	when;		/* wall; time of the failure */
-	char	address[ADDRESS];
-} dead[DEAD_MOST];
-static int ndead;
+/* list: the addresses, as in the file. */
+static struct {
+	int	has_warned;	/* the log says that the file cannot be written;
+				 * a process says so once */
+	int	n;		/* addresses in dead */
+	struct dead {
+		long	when;	/* wall; time of the failure */
+		char	address[ADDRESS];
+	} dead[DEAD_MOST];
+} list;
 
 static struct dead *
 find_dead(const char *address)
 {
 	int i;
 
-	for (i = 0; i < ndead; i++)
-		if (strcmp(dead[i].address, address) == 0)
-			return &dead[i];
+	for (i = 0; i < list.n; i++)
+		if (strcmp(list.dead[i].address, address) == 0)
+			return &list.dead[i];
 	return NULL;
 }
 
@@ -45,15 +50,15 @@ find_dead(const char *address)
 static struct dead *
 ensure_dead(const char *address)
 {
-	struct dead *d = find_dead(address), *oldest = dead;
+	struct dead *d = find_dead(address), *oldest = list.dead;
 	int i;
 
 	if (d != NULL)
 		return d;
-	for (i = 1; i < ndead; i++)
-		if (dead[i].when < oldest->when)
-			oldest = &dead[i];
-	d = ndead < DEAD_MOST ? &dead[ndead++] : oldest;
+	for (i = 1; i < list.n; i++)
+		if (list.dead[i].when < oldest->when)
+			oldest = &list.dead[i];
+	d = list.n < DEAD_MOST ? &list.dead[list.n++] : oldest;
 	text_fmt(d->address, sizeof(d->address), "%s", address);
 	return d;
 }
@@ -89,7 +94,7 @@ dead_read(const char *path)
 	int lines = 0, fd = fd_own(path, O_RDONLY, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	ndead = 0;
+	list.n = 0;
 	if (f == NULL && fd >= 0)
 		close(fd);
 	while (f != NULL && lines++ < DEAD_MOST &&
@@ -125,7 +130,7 @@ update_list(const char *address, int answered)
 
 	if (answered) {
 		if (d != NULL)
-			*d = dead[--ndead];
+			*d = list.dead[--list.n];
 		return d != NULL;
 	}
 	if (d != NULL && is_recent(d->when, DEAD_TIME / 2))
@@ -147,21 +152,22 @@ print_list(FILE *f)
 {
 	int i;
 
-	for (i = 0; i < ndead; i++)
-		fprintf(f, "%ld %s\n", dead[i].when, dead[i].address);
+	for (i = 0; i < list.n; i++)
+		fprintf(f, "%ld %s\n", list.dead[i].when, list.dead[i].address);
 }
 
 void
 dead_write(const char *path, const char *line)
 {
-	static int warned;
-
 	if ((line[0] != '+' && line[0] != '-') || line[1] != ' ' ||
 	    !is_address(line + 2))
 		return;
 	dead_read(path);
 	if (update_list(line + 2, line[0] == '+') &&
-	    fd_replace(path, print_list) < 0 && errno != EAGAIN && !warned++)
+	    fd_replace(path, print_list) < 0 && errno != EAGAIN &&
+	    !list.has_warned) {
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
 		    strerror(errno));
+		list.has_warned = 1;
+	}
 }

@@ -59,9 +59,12 @@ enum trouble {
 	WRONG		/* the other side sent an invalid request */
 };
 
-/* Our ends of the pipes; in the talker they block. */
+/* side: this half of the agent. */
 static struct {
-	int	in, out;
+	int	has_begun;	/* a single process has called begin, and has
+				 * still to call end */
+	int	in, out;	/* our ends of the pipes, which block in the
+				 * talker */
 	pid_t	pid;		/* the talker; 0: there is none */
 	enum trouble trouble;	/* nothing is read or sent after trouble */
 	double	until;		/* mono; the end of a wait of the keeper */
@@ -73,8 +76,6 @@ static struct {
 } side;
 
 static const struct halves *halves;
-static int begun;	/* with a single process: begin was called, and end is
-			 * still to be called */
 
 /* ---- fields ---------------------------------------------------------- */
 
@@ -727,9 +728,9 @@ halves_work(struct lib_job *job)
 	int c;
 
 	if (halves->single) {
-		if (!begun && halves->begin != NULL)
+		if (!side.has_begun && halves->begin != NULL)
 			halves->begin();
-		begun = 1;
+		side.has_begun = 1;
 		halves->work(job);
 		return;
 	}
@@ -761,9 +762,9 @@ halves_work(struct lib_job *job)
 void
 halves_end(void)
 {
-	if (begun)
+	if (side.has_begun)
 		halves->end();
-	begun = 0;
+	side.has_begun = 0;
 	if (side.pid == 0)
 		return;
 	close(side.out);

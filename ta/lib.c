@@ -416,9 +416,9 @@ catch_signals(void)
 	return 0;
 }
 
-/* Waits for input.  Returns 1, or 0 when the agent is to end. */
+/* Waits until there is input, or the agent is to end: then returns 0. */
 static int
-wait_input(void)
+has_input(void)
 {
 	int n, idle_due = agent.idle != NULL;
 	struct timeval tv;
@@ -440,34 +440,38 @@ wait_input(void)
 	return n > 0 && !agent.leave;
 }
 
+/* input: what the scheduler has sent. */
+static struct {
+	size_t	have, used;	/* bytes in buf, bytes of buf consumed */
+	char	buf[LINE_MAX_];
+} input;
+
 /* Returns the next line, without its newline; NULL at the end. */
 static char *
 next_line(void)
 {
-	static char buf[LINE_MAX_];
-	static size_t have, used;
-	char *nl, *line;
+	char *line, *nl;
 	long n;
 
 	for (;;) {
-		nl = memchr(buf + used, '\n', have - used);
+		line = input.buf + input.used;
+		nl = memchr(line, '\n', input.have - input.used);
 		if (nl != NULL) {
-			line = buf + used;
-			used = (size_t)(nl - buf) + 1;
+			input.used += (size_t)(nl - line) + 1;
 			*nl = '\0';
 			return line;
 		}
-		memmove(buf, buf + used, have - used);
-		have -= used;
-		used = 0;
-		if (have == sizeof(buf) || !wait_input())
+		input.have -= input.used;
+		memmove(input.buf, line, input.have);
+		input.used = 0;
+		if (input.have == sizeof(input.buf) || !has_input())
 			return NULL;
-		n = (long)read(0, buf + have, sizeof(buf) - have);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n <= 0)
+		n = (long)read(0, input.buf + input.have,
+		    sizeof(input.buf) - input.have);
+		if (n > 0)
+			input.have += (size_t)n;
+		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
 			return NULL;
-		have += (size_t)n;
 	}
 }
 

@@ -213,11 +213,8 @@ static int answer_len;		/* bytes of the answer, perhaps more than
 enum mx_answer
 mx_query(const char *name, int kind)
 {
-	static int started;
-
-	if (!started && res_init() < 0)
+	if (!(_res.options & RES_INIT) && res_init() < 0)
 		return MX_LATER;
-	started = 1;
 	/* first.last must not become first.last.our.domain */
 	_res.options &= ~(unsigned long)RES_DNSRCH;
 	answer_len = res_query(name, C_IN, kind, answer_buf, ANSWER_SIZE);

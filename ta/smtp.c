@@ -555,21 +555,24 @@ end_connection(void)
 	esmtp_quit(&conn);
 }
 
+/* The file of -A at the last job; all 0: there was none. */
+static struct stat passwords;
+
 /* Ends the talker if the file of passwords has changed. */
 static void
 end_outdated_talker(void)
 {
-	static struct stat seen;
 	struct stat st;
 
 	if (opt.passwords == NULL)
 		return;
 	if (stat(opt.passwords, &st) < 0)
 		memset(&st, 0, sizeof(st));
-	if (st.st_ino != seen.st_ino || st.st_size != seen.st_size ||
-	    st.st_mode != seen.st_mode || st.st_ctime != seen.st_ctime)
+	if (st.st_ino != passwords.st_ino || st.st_size != passwords.st_size ||
+	    st.st_mode != passwords.st_mode ||
+	    st.st_ctime != passwords.st_ctime)
 		halves_end();
-	seen = st;
+	passwords = st;
 }
 
 /* Works on a job in the keeper. */
