@@ -57,7 +57,7 @@ is_host(const char *word, size_t n, const char *host)
 }
 
 /* Cuts the permission, "verified" or "clear", off the end of a line.  Returns
- * it, or "" if there is neither. */
+ * the permission, or "" if there is none. */
 static const char *
 cut_permission(char *s)
 {
@@ -103,10 +103,11 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
-static struct auth unread;	/* trouble: why lines may be missing, or "" */
+static struct auth unread;	/* the result for a sender whose line may not
+				 * have been read; its trouble may be "" */
 
 /* Adds a line, whose first word has n bytes, if it is for a sender.  Returns
- * NULL, or why it cannot. */
+ * NULL, or the reason of a failure. */
 static const char *
 add_sender(char *s, size_t n, int by_program)
 {
@@ -129,7 +130,7 @@ add_sender(char *s, size_t n, int by_program)
 static void
 read_file(struct auth *a, const char *file, const char *host, int by_program)
 {
-	static struct lines in;
+	static struct lines in;		/* large */
 	const char *why = NULL;
 	struct stat st;
 	int fd = fd_own(file, O_RDONLY, 0);
@@ -162,7 +163,8 @@ read_file(struct auth *a, const char *file, const char *host, int by_program)
 }
 
 void
-auth_read(struct auth *a, const char *file, const char *host, int by_program)
+auth_read_host(struct auth *a, const char *file, const char *host,
+    int by_program)
 {
 	memset(a, 0, sizeof(*a));
 	text_fmt(a->key, AUTH_SIZE, "%s", host);
@@ -184,13 +186,13 @@ auth_read_senders(const char *file, int by_program)
 }
 
 const struct auth *
-auth_sender(const char *address)
+auth_find_sender(const char *address)
 {
 	const struct auth *a = senders;
 
 	while (a != NULL && address != NULL && !lib_is_same(a->key, address))
 		a = a->next;
-	/* a line that was not read may be that of the sender */
+	/* the sender's line may be one that was not read */
 	if (a == NULL && address != NULL && unread.trouble[0] != '\0')
 		return &unread;
 	return a;
@@ -225,8 +227,8 @@ say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 	    esmtp_reply(c, ES_HELO) == code ? 0 : -1;
 }
 
-/* The password as net_clean_byte leaves it; and in base64, the password and the
- * argument of AUTH PLAIN. */
+/* The password as net_clean_byte leaves it; the password, and the argument of
+ * AUTH PLAIN, in base64. */
 static char clean_password[AUTH_SIZE], coded_password[CODED], coded_both[CODED];
 
 /* Codes user and password, and sets the secrets that esmtp.c hides in replies.

@@ -6,16 +6,15 @@
  *
  * These are lines of a file of at most 100 lines: the time of the last failure
  * and the address.  For DEAD_TIME, half an hour, such an address is tried after
- * all others of its host.  So mail goes to the second MX at once, and does not
- * wait until connecting to the first one times out.  After DEAD_TIME the
+ * all others of its host.  So mail goes to the second MX at once, without the
+ * time that connecting to the first one takes.  After DEAD_TIME the
  * address has its place back, and the next try decides.  An address that
  * answers is removed.
  *
- * The file is read when a process begins.  A change is handed on as a line
- * of text; the process that may write the file reads the file again, makes the
- * change, and replaces the file.
- * If another process does so at the same time, the change is lost, and is made
- * again later.
+ * The file is read when a process begins.  A change is passed, as a line of
+ * text, to the process that may write the file.  This process reads the file
+ * again, makes the change, and replaces the file.  If another process replaces
+ * the file at the same time, the change is lost, and is made again later.
  */
 #include "dead.h"
 #include <ctype.h>
@@ -120,31 +119,33 @@ dead_is_listed(const struct net_addr *a)
 	return d != NULL && is_recent(d->when, DEAD_TIME);
 }
 
-/* Removes the address from the list, or adds it.  Returns 1 if the file is to
- * be changed, too: a second failure within half of DEAD_TIME changes neither
- * the time nor the file. */
+/* Removes the address from the list if it has answered, or adds it: 0; or -1 if
+ * the list stays as it is.  A second failure within half of DEAD_TIME does not
+ * change the time of the first. */
 static int
 update_list(const char *address, int answered)
 {
 	struct dead *d = find_dead(address);
 
-	if (answered) {
-		if (d != NULL)
-			*d = list.dead[--list.n];
-		return d != NULL;
-	}
-	if (d != NULL && is_recent(d->when, DEAD_TIME / 2))
-		return 0;
-	ensure_dead(address)->when = (long)time(NULL);
-	return 1;
+	if (d == NULL && answered)
+		return -1;
+	if (d != NULL && !answered && is_recent(d->when, DEAD_TIME / 2))
+		return -1;
+	if (answered)
+		*d = list.dead[--list.n];
+	else
+		ensure_dead(address)->when = (long)time(NULL);
+	return 0;
 }
 
-int
-dead_record(const struct net_addr *a, int answered, char line[NET_NAME + 20])
+const char *
+dead_record(const struct net_addr *a, int answered)
 {
-	text_fmt(line, NET_NAME + 20, "%c %s:%d", answered ? '+' : '-',
+	static char line[ADDRESS + 10];	/* the result */
+
+	text_fmt(line, sizeof(line), "%c %s:%d", answered ? '+' : '-',
 	    a->text, a->port);
-	return update_list(line + 2, answered);
+	return update_list(line + 2, answered) == 0 ? line : NULL;
 }
 
 static void
@@ -163,7 +164,7 @@ dead_write(const char *path, const char *line)
 	    !is_address(line + 2))
 		return;
 	dead_read(path);
-	if (update_list(line + 2, line[0] == '+') &&
+	if (update_list(line + 2, line[0] == '+') == 0 &&
 	    fd_replace(path, print_list) < 0 && errno != EAGAIN &&
 	    !list.has_warned) {
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,

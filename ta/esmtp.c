@@ -9,24 +9,24 @@
  *
  * A reply may have many lines.  Their text is joined to one and cut if it is
  * long; control bytes become blanks and bytes beyond ASCII question marks,
- * since it goes into logs and DSNs.  An enhanced status (RFC 2034) at its
- * beginning counts only if its class is that of the code.  Too many lines,
- * endless lines and lines without a code end the connection.
+ * since logs and DSNs contain the text.  An enhanced status (RFC 2034) at the
+ * beginning of the text counts only if the code has the same class.  Too many
+ * lines, endless lines and lines without a code end the connection.
  *
  *	code		meaning for the caller
  *	200-599		the server's reply; after 421 the connection is over
  *	0		no reply; host_status is set, reply has the reason
  *
  * Output stays in a buffer until a reply is wanted.  A caller that sends
- * several commands at once keeps the bytes of those without a reply below what
- * the socket buffers of any system hold (WINDOW in trans.c); so we and the
+ * several commands at once keeps the bytes of commands without a reply below
+ * what the socket buffers of any system hold (WINDOW in trans.c); so we and the
  * server never wait for each other to read.
  *
  * If the connection breaks while a message is sent, or the server reads no more
- * of the message, the server may have sent the reason before; that reply is
- * read.
+ * of the message, the server may have sent the reason before, so a last reply
+ * is read.
  *
- * Lines of the transcript are cut; of messages it has only the size.
+ * The transcript has cut lines, and of messages only the size.
  */
 #include "esmtp.h"
 #include "lib.h"
@@ -100,9 +100,9 @@ end_with(struct esmtp *c, const char *status, const char *why, const char *arg)
 	return -1;
 }
 
-/* Ends a connection that the server closed: -1.  If a program made the
- * connection and nothing came from the server, the program's words are the
- * reason. */
+/* Ends a connection that the server closed.  If a program made the connection
+ * and nothing came from the server, the program's words are the reason.
+ * Returns -1. */
 static int
 end_closed(struct esmtp *c)
 {
@@ -116,7 +116,7 @@ end_closed(struct esmtp *c)
 	return end_with(c, "4.4.1", "the program of -X: %s", why);
 }
 
-/* Ends the connection, as the limit of a wait is reached: -1. */
+/* Ends the connection, as the limit of a wait is reached.  Returns -1. */
 static int
 end_by_limit(struct esmtp *c, enum esmtp_stage stage)
 {
@@ -347,7 +347,7 @@ read_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 	return 0;
 }
 
-/* Ends the connection after a write that failed with err: -1. */
+/* Ends the connection after a write that failed with err.  Returns -1. */
 static int
 end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 {
@@ -358,9 +358,8 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* without a reply, read_reply has set a reason, which is kept instead
-	 * of err if the write reached its limit, or if the reason is the words
-	 * of a program */
+	/* without a reply, read_reply has set a reason; that of a program, or
+	 * after a write that reached its limit, says more than err */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
@@ -369,8 +368,8 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 	    end_with(c, "4.4.2", "%s", strerror(err));
 }
 
-/* Writes the output and reads the reply, which is to EHLO if ehlo is 1.
- * Returns its code, or 0. */
+/* Writes the output and reads the reply, to EHLO if ehlo is 1.  Returns the
+ * code of the reply, or 0. */
 static int
 exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 {
@@ -481,11 +480,12 @@ is_this_machine(const struct esmtp *c, const struct net_opt *opt)
 }
 
 /* Says HELO after EHLO was refused: 0 after any reply, even a refusal; or -1 if
- * the connection is over without one, with the reply to EHLO as the reason. */
+ * the connection is over without a reply to HELO, and then the reply to EHLO is
+ * the reason. */
 static int
 say_helo(struct esmtp *c, const char *line)
 {
-	static struct esmtp refused;
+	static struct esmtp refused;	/* a copy, with the reply to EHLO */
 
 	refused = *c;
 	c->can = 0;
@@ -498,8 +498,8 @@ say_helo(struct esmtp *c, const char *line)
 	return -1;
 }
 
-/* Says EHLO, and HELO if EHLO is refused: 0 or -1.  takes_greeting: a program
- * has taken the greeting, which it may pass on in front of the reply. */
+/* Says EHLO, and HELO if EHLO is refused: 0 or -1.  If takes_greeting is 1, a
+ * program has taken the greeting, and may pass it on in front of the reply. */
 static int
 say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 {
@@ -508,7 +508,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 	if (name == NULL) {
 		if (c->via.pid > 0)	/* the program's end is not known */
 			strcpy(near, "[127.0.0.1]");
-		else if (net_local_text(c->fd, near, sizeof(near)) < 0)
+		else if (net_print_local(c->fd, near, sizeof(near)) < 0)
 			return end_with(c, "4.4.2", "%s", strerror(errno));
 		name = near;
 	}
@@ -520,7 +520,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 	c->phase = "EHLO";
 	if (c->code == 220 && takes_greeting && read_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
-		return -1;	/* 220 was a greeting passed on */
+		return -1;	/* 220 was the greeting */
 	if (c->code >= 500) {
 		text_fmt(line, sizeof(line), "HELO %s", name);
 		if (say_helo(c, line) < 0)
@@ -536,7 +536,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 static int
 make_connection(struct esmtp *c, const struct net_opt *opt)
 {
-	int sock = -1, fd[2], bad;
+	int sock = -1, fd[2], result;
 
 	if (opt->via == NULL || via_wants_socket(opt->via)) {
 		sock = net_connect(&c->peer, opt, deadline(ES_CONNECT));
@@ -547,10 +547,10 @@ make_connection(struct esmtp *c, const struct net_opt *opt)
 		c->fd = c->to = sock;
 		return 0;
 	}
-	bad = via_open(&c->via, opt->via, &c->peer, sock, fd);
+	result = via_open(&c->via, opt->via, &c->peer, sock, fd);
 	if (sock >= 0)
 		close(sock);
-	if (bad)
+	if (result < 0)
 		return -1;
 	c->fd = fd[0];
 	c->to = fd[1];

@@ -39,11 +39,12 @@ extern const char *const esmtp_stage_name[ES_STAGES];	/* words of -T */
 
 struct esmtp {
 	int	fd;			/* -1: there is no connection */
-	int	to;			/* descriptor to write: fd, or a pipe */
+	int	to;			/* descriptor for output: fd, or a pipe
+					 */
 	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
-	char	server[NET_NAME + 70];	/* name of the peer and, if that is not
-					 * the same, address */
+	char	server[NET_NAME + 70];	/* name and address of the peer, or both
+					 * in one if they are the same */
 	unsigned can;			/* CAN_... of the server */
 	unsigned long max_size;		/* bytes of a message, 0: not known */
 
@@ -56,16 +57,17 @@ struct esmtp {
 	const char *host_status;	/* the status for all mail of the host,
 					 * such as "4.4.2", NULL: none; set
 					 * whenever code is 0 */
-	const char *phase;		/* PHASE_..., or a text: what the reply
-					 * or reason is about */
+	const char *phase;		/* PHASE_... or other words for what the
+					 * reply or reason is about */
 
 	const char *secret[3];		/* texts to hide in replies, as
 					 * net_clean_byte leaves them */
-	int	in_mail;		/* MAIL was accepted, no message yet */
+	int	in_mail;		/* MAIL was accepted, and the message
+					 * is not sent yet */
 
 	size_t	nout;			/* bytes in out */
-	size_t	have, used;		/* bytes in the buffer in; how many of
-					 * them are used up */
+	size_t	have, used;		/* bytes in the buffer in, bytes of in
+					 * consumed */
 	char	out[8192], in[4096];
 };
 
@@ -86,7 +88,7 @@ int	esmtp_open(struct esmtp *, const struct net_addr *,
 int	esmtp_say(struct esmtp *, const char *line);
 /* Adds a line like esmtp_say, with shown in its place in the transcript. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
-/* Sends the output and reads a reply.  Returns its code, or 0. */
+/* Sends the output and reads a reply.  Returns the code of the reply, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* Adds a piece of the message to the output.  The first argument is a struct
  * esmtp, so that wire.c can call esmtp_put. */
@@ -94,8 +96,8 @@ int	esmtp_put(void *, const char *, size_t);
 /* Sends the dot and all of the output, but reads no reply; size, the bytes of
  * the message, is for the transcript. */
 int	esmtp_send_dot(struct esmtp *, unsigned long size);
-/* Returns 1 if the server has sent nothing by itself, such as 421, so that
- * another transaction can follow. */
+/* Returns 1 if the server has sent nothing unasked, such as 421, and another
+ * transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);
 /* Closes the connection without QUIT. */
 void	esmtp_close(struct esmtp *);

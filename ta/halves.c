@@ -5,9 +5,9 @@
  * the agent that the scheduler has started: it opens control files, holds the
  * locks, reads the message and writes down verdicts.  The talker is its child.
  * It has two pipes to the keeper and no other descriptor; if we are root, it
- * runs as another user, and in another root directory if the administrator
- * wants that.  It works on a job like an agent of one process, and asks the
- * keeper for all that lib.c does.  A job of one recipient:
+ * runs as another user, and in another root directory if the administrator has
+ * set one.  The talker works on a job like an agent of one process, and asks
+ * the keeper for all that lib.c does.  A job of one recipient:
  *
  *	keeper			talker
  *	J ...					the job, its recipients
@@ -25,12 +25,12 @@
  * then its bytes, or "-:" for no text.
  *
  * The keeper checks all that it reads.  A verdict is for a recipient of this
- * job that has none yet, its code is one of a few, its status of the code's
- * class, its texts bounded and without control bytes.  Anything else ends the
- * talker, and so does silence: it is killed, and recipients without a verdict
- * are deferred with the reason.  The next job gets a new talker.  So a talker
- * that was taken over can only lie about the mail it is given, and waste its
- * agent's time, which timeout= of the clause bounds.
+ * job that has none yet; its code is one of a few, its status has the class of
+ * the code, and its texts are bounded and have no control bytes.  After
+ * anything else, and after silence, the talker is killed, and recipients
+ * without a verdict are deferred with the reason.  The next job gets a new
+ * talker.  So a talker that was taken over can only lie about the mail it is
+ * given, and waste its agent's time, which timeout= of the clause bounds.
  *
  * The talker does not outlive the keeper: it ends when it reads the end of its
  * pipe, or cannot write a sign of life.  The keeper handles signals.  The
@@ -88,7 +88,7 @@ set_pipes(int in, int out)
 	side.have = side.used = side.held = 0;
 }
 
-/* Sets the trouble, unless there is trouble already: -1. */
+/* Sets the trouble, unless there is trouble already.  Returns -1. */
 static int
 set_trouble(enum trouble why)
 {
@@ -97,8 +97,8 @@ set_trouble(enum trouble why)
 	return -1;
 }
 
-/* Waits until fd can be read, or with writing until it can be written: 0, or -1
- * if that takes too long. */
+/* Waits until fd can be read, or, if writing is 1, can be written: 0, or -1 at
+ * the time side.until. */
 static int
 wait_side(int fd, int writing)
 {
@@ -291,7 +291,7 @@ static int
 far_message(const struct lib_job *job, const struct lib_rcpt *r,
     int (*take)(void *, const char *, size_t), void *arg)
 {
-	static char piece[PIECE_SIZE];
+	static char piece[PIECE_SIZE];	/* buffer */
 	unsigned long n;
 	int more;
 
@@ -376,7 +376,7 @@ static struct lib_rcpt *
 get_rcpt(struct lib_job *job, unsigned long i)
 {
 	static char address[FIELD_SIZE], host[FIELD_SIZE], user[FIELD_SIZE],
-	    dsn[FIELD_SIZE];
+	    dsn[FIELD_SIZE];	/* buffers */
 	unsigned long sender_at = get_num(), hdr;
 	struct lib_rcpt *r;
 
@@ -397,11 +397,11 @@ get_rcpt(struct lib_job *job, unsigned long i)
 	return r;
 }
 
-/* Reads a job, whose first byte was read. */
+/* Reads a job, from the byte behind its letter on. */
 static void
 get_job(struct lib_job *job)
 {
-	static char word[FIELD_SIZE];
+	static char word[FIELD_SIZE];	/* buffer */
 	struct lib_rcpt **end = &job->rcpts;
 	unsigned long i, n;
 
@@ -447,9 +447,9 @@ drop_rights(void)
 static void
 run_talker(int in, int out)
 {
-	/* the keeper handles these */
+	/* the keeper handles these signals */
 	static const int ignored[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
-	static struct lib_job job;
+	struct lib_job job;
 	int i, c, null = open("/dev/null", O_RDWR);
 
 	for (i = 0; i < (int)(sizeof(ignored) / sizeof(ignored[0])); i++)
@@ -502,7 +502,7 @@ start_talker(void)
 }
 
 /* Waits for the end of the talker, and kills a talker that has not ended after
- * so many seconds.  Returns the status, or -1 if that is not known. */
+ * so many seconds.  Returns the status of waitpid, or -1. */
 static int
 end_talker(double seconds)
 {
@@ -517,36 +517,31 @@ end_talker(double seconds)
 	return status;
 }
 
-static void
-read_log_line(void)
-{
-	static char line[LOG_SIZE];
-	unsigned long n = get_num();
-
-	if (n >= sizeof(line))
-		set_trouble(WRONG);
-	if (side.trouble == NONE)
-		get_bytes(line, (size_t)n);
-	if (side.trouble == NONE && halves->log != NULL &&
-	    side.logged++ < LOG_LINES)
-		halves->log(line, (size_t)n);
-}
-
 /* Returns the letter of the talker's next request; -1 on trouble, such as no
  * byte in so many seconds.  Signs of life and log lines, which may come at any
  * time, are handled here. */
 static int
 next_request(double seconds)
 {
+	static char line[LOG_SIZE];	/* buffer */
+	unsigned long n;
 	int c;
 
 	for (;;) {
 		set_until(seconds);
 		c = get_byte();
-		if (c == 'L')
-			read_log_line();
-		else if (c != '.')
+		if (c == '.')
+			continue;
+		if (c != 'L')
 			return c;
+		n = get_num();
+		if (n >= sizeof(line))
+			set_trouble(WRONG);
+		if (side.trouble == NONE)
+			get_bytes(line, (size_t)n);
+		if (side.trouble == NONE && halves->log != NULL &&
+		    side.logged++ < LOG_LINES)
+			halves->log(line, (size_t)n);
 	}
 }
 
@@ -575,8 +570,8 @@ send_job(const struct lib_job *job, unsigned long n)
 	flush_out();
 }
 
-/* Sends a piece of the message: 0, or -1 on trouble or if the talker wants no
- * more.  Sets *enough to 1 if it wants no more. */
+/* Sends a piece of the message: 0; or -1 on trouble or if the talker wants no
+ * further piece.  Sets *enough to 1 if the talker wants none. */
 static int
 send_piece(void *enough, const char *s, size_t n)
 {
@@ -598,13 +593,13 @@ static void
 send_message(const struct lib_job *job, const struct lib_rcpt *r)
 {
 	int enough = 0;
-	int bad = lib_message(job, r, send_piece, &enough) != 0;
+	int failed = lib_message(job, r, send_piece, &enough) < 0;
 
 	if (enough || side.trouble != NONE)
 		return;
 	set_until(halves->silence);
 	put_num(0);
-	put_num((unsigned long)bad);
+	put_num((unsigned long)failed);
 	flush_out();
 }
 
@@ -641,7 +636,7 @@ static void
 read_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 {
 	static char status[12], text[1000], action[12], diagnostic[600],
-	    remote[300];
+	    remote[300];	/* buffers */
 	unsigned long i = get_num(), code = get_num();
 	struct lib_verdict v;
 
@@ -691,7 +686,7 @@ answer_request(int c, struct lib_job *job, struct lib_rcpt **rcpts,
 	}
 }
 
-/* Ends a talker in trouble, and defers the recipients that it has left. */
+/* Ends a talker in trouble, and defers the recipients without a verdict. */
 static void
 end_failed_talker(struct lib_job *job)
 {
@@ -774,7 +769,7 @@ halves_end(void)
 	end_talker(side.trouble == GONE ? END_WAIT : 0);
 }
 
-/* The talker is ended at exit, too: lib.c exits when the scheduler is gone. */
+/* atexit ends the talker, too, as lib.c exits when the scheduler is gone. */
 void
 halves_use(const struct halves *h)
 {

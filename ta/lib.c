@@ -16,8 +16,8 @@
  *	#hungry
  *			(empty line or end)	leave
  *
- * job.c finds and locks the recipients of a job.  A job without any, for any
- * reason including a damaged file, is answered with #resync.
+ * job.c finds and locks the recipients of a job.  A job for which it locks no
+ * recipient, for example because the file is damaged, is answered with #resync.
  *
  * A verdict is recorded in an order in which a crash does no harm: the
  * diagnostic line is appended with one write and synced; then the report is
@@ -129,25 +129,14 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 		add_clean(t, v->remote, ' ');
 }
 
-/* Appends to the control file with one write and syncs it: 0 or -1.  There is
- * no second descriptor, as closing it would end our lock on the file. */
-static int
-append_line(int fd, const char *s, size_t n)
-{
-	int flags = fcntl(fd, F_GETFL, 0), bad;
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_APPEND) < 0)
-		return -1;
-	bad = (size_t)write(fd, s, n) != n || fd_sync(fd) < 0;
-	/* O_APPEND would move a tag to the end, too */
-	return fcntl(fd, F_SETFL, flags) < 0 || bad ? -1 : 0;
-}
-
-/* Appends the diagnostic line: 0 or -1. */
+/* Appends the diagnostic line to the control file with one write, and syncs the
+ * file: 0 or -1.  There is no second descriptor, as closing it would end our
+ * lock on the file. */
 static int
 write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
     const char *text)
 {
+	int flags = fcntl(job->ctl, F_GETFL, 0), failed;
 	char line[REPORT_SIZE];
 	struct text t;
 
@@ -156,7 +145,12 @@ write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	    (long)time(NULL));
 	text_add(&t, "%s\t%s", notary, text);
 	line[t.len++] = '\n';
-	return append_line(job->ctl, line, t.len);
+	if (flags < 0 || fcntl(job->ctl, F_SETFL, flags | O_APPEND) < 0)
+		return -1;
+	failed = (size_t)write(job->ctl, line, t.len) != t.len ||
+	    fd_sync(job->ctl) < 0;
+	/* O_APPEND would move a tag to the end, too */
+	return fcntl(job->ctl, F_SETFL, flags) < 0 || failed ? -1 : 0;
 }
 
 /* Sends the report line, then sets the tag. */
@@ -164,8 +158,8 @@ static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
-	/* the agent does not exit here: other recipients may already be
-	 * delivered, and need their tags */
+	/* the agent does not exit here, as other recipients that are delivered
+	 * may still need their tags */
 	if (send_line("%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text) < 0)
 		agent.alone = 1;
@@ -347,7 +341,7 @@ open_control(struct lib_job *job, const char *name)
 static void
 do_job(char *line)
 {
-	static struct lib_job job;
+	static struct lib_job job;	/* in agent.job while it is in work */
 	char *host = next_field(line), *offsets = next_field(host);
 	char list[1000];	/* room for a hundred offsets */
 	const char *job_channel = getenv("CHANNEL");
@@ -416,7 +410,7 @@ catch_signals(void)
 	return 0;
 }
 
-/* Waits until there is input, or the agent is to end: then returns 0. */
+/* Waits for input.  Returns 1; or 0 if the agent is to end. */
 static int
 has_input(void)
 {
@@ -491,7 +485,7 @@ lib_when_idle(long seconds, void (*idle)(void))
 const char *
 lib_share(const char *name)
 {
-	static char path[PATH_MAX_];
+	static char path[PATH_MAX_];	/* the result */
 
 	text_fmt(path, sizeof(path), "%s/%s",
 	    env_get("MAILSHARE", MAILSHARE), name);

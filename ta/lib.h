@@ -15,8 +15,8 @@ struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* offset of the s or e line */
 	const char *address;	/* "": the sender is empty */
-	const char *dsn_to;	/* the address that gets DSNs, "": nobody; comes
-				 * from an e line, or is the sender's */
+	const char *dsn_to;	/* the address that gets DSNs, "": none; of an e
+				 * line, or the sender's address */
 };
 
 struct lib_rcpt {
@@ -28,7 +28,8 @@ struct lib_rcpt {
 	int	has_lock_field;	/* the line has room for a lock */
 	int	cancelled;	/* an operator has deleted or bounced the
 				 * recipient */
-	int	unreported;	/* we have the lock, and there is no verdict */
+	int	unreported;	/* the agent has the lock, and has given no
+				 * verdict */
 	const struct lib_sender *from;
 	const char *host, *user;
 	long	priv;		/* uid for files and programs, -1: none */
@@ -64,7 +65,7 @@ struct lib_verdict {
 	int	code;		/* 0: delivered; a failure (lib_is_failure);
 				 * X_DEFERALL; any other: deferred */
 	const char *status;	/* such as "4.2.2" */
-	const char *text;	/* for people; not NULL */
+	const char *text;	/* the reason or the reply in words; not NULL */
 	const char *action;	/* "relayed" if the next host sends no DSNs */
 	const char *diagnostic;	/* RFC 3464: "smtp; 550 no such user" */
 	const char *remote;	/* RFC 3464: "dns; mx.example.org" */
@@ -88,19 +89,20 @@ void	lib_report_job(const char *name, const char *verdict, const char *text);
 const char *lib_share(const char *name);
 
 /* The command line of an agent.  The caller sets the first four members, and
- * may set channel and host, which the options then replace. */
+ * may set channel and host, which the options replace. */
 struct lib_command {
 	const char *name;	/* name of the agent */
 	const char *version;	/* what -V prints behind the name */
-	const char *usage;	/* its options, for people */
-	const char *letters;	/* its options, for getopt */
-	const char *channel;	/* of -c */
-	const char *host;	/* of -h */
+	const char *usage;	/* the options, as lib_usage prints them */
+	const char *letters;	/* the options, as getopt takes them */
+	const char *channel;	/* argument of -c */
+	const char *host;	/* argument of -h */
 	int	check_only;	/* -N was given */
 };
 
-/* Returns the next option, or -1 after the last one.  Does -c, -h, -N and -V
- * itself if they are among the letters; -V exits. */
+/* Returns the next option, or -1 after the last one.  If they are among the
+ * letters, -c, -h and -N set channel, host and check_only, and -V prints the
+ * version and exits. */
 int	lib_option(int argc, char **argv, struct lib_command *);
 /* Prints the usage of that command and exits. */
 void	lib_usage(void);
@@ -119,11 +121,11 @@ struct lib_foreign {
  * is not in the list. */
 void	lib_refuse_option(const struct lib_foreign *, int option);
 
-/* Has idle called once when no job has come for so many seconds; to be called
- * before lib_run. */
+/* Sets a function for lib_run to call once whenever no job has come for so many
+ * seconds. */
 void	lib_when_idle(long seconds, void (*idle)(void));
 
-/* Reports the verdict on a recipient; to be called once for each. */
+/* Reports the verdict on a recipient, who must have none yet. */
 void	lib_report_verdict(struct lib_job *, struct lib_rcpt *,
 	    const struct lib_verdict *);
 /* Reports a verdict with these members. */
@@ -137,8 +139,8 @@ void	lib_report_rest(struct lib_job *, int code, const char *status,
  */
 int	lib_is_failure(int code);
 
-/* Returns 0 if the scheduler is gone.  Then no new work may begin; the
- * recipients without a verdict are unlocked when the agent's function returns.
+/* Returns 1 unless the scheduler is gone.  Without it, no new work may begin;
+ * when the agent's function returns, recipients without a verdict are unlocked.
  */
 int	lib_has_scheduler(void);
 

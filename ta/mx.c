@@ -3,10 +3,10 @@
  *
  * The C library's resolver asks the question.  Its answer is parsed here, since
  * libraries differ in their functions for that.  The answer comes from
- * strangers: no length in it is trusted, and a name in it must have the form of
- * one.  An answer that is cut is used as far as it goes; if none of it can be
- * used, the result is MX_LATER.  A record counts only if its owner is the
- * domain, or the name to which CNAME records of the same answer lead:
+ * strangers: no length in it is trusted, and each name in it is checked.  Of an
+ * answer that is cut, the complete records are used; if there is none, the
+ * result is MX_LATER.  A record counts only if its owner is the domain, or the
+ * name to which CNAME records of the same answer lead:
  *
  *	example.org  CNAME  b.example	the domain is b.example
  *	b.example    MX 5   mx.example	counts
@@ -45,8 +45,8 @@ struct answer {
 };
 
 struct record {
-	int	valid;		/* the owner has the form of a name */
 	char	owner[NET_NAME];
+	int	has_name;	/* the owner has the form of a name */
 	unsigned kind;		/* KIND_..., 0: not of CLASS_IN */
 	unsigned n;		/* bytes of data */
 	const unsigned char *data;
@@ -102,9 +102,9 @@ insert_host(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* Reads the name at p: 0, or -1 if it is not the name of a host.  The root "."
- * is read as "": as an MX, it means that the domain accepts no mail (RFC 7505).
- */
+/* Reads the name at p: 0, or -1 if no host can have the name.  The root "." is
+ * read as "": as an MX, the root means that the domain accepts no mail (RFC
+ * 7505). */
 static int
 read_name(const struct answer *a, const unsigned char *p, char *name)
 {
@@ -117,24 +117,24 @@ read_name(const struct answer *a, const unsigned char *p, char *name)
 	return name[0] == '\0' || mailname_is_valid(name) ? 0 : -1;
 }
 
-/* Reads the next record: 1; or 0 at the end of the answer, or if the record is
- * cut or not valid. */
+/* Reads the next record: 0; or -1 at the end of the answer, or if the record is
+ * cut. */
 static int
-next_record(struct answer *a, struct record *r)
+read_record(struct answer *a, struct record *r)
 {
 	const unsigned char *p = a->at;
 
 	if (skip_name(a) < 0 || a->end - a->at < 10)
-		return 0;
-	r->valid = read_name(a, p, r->owner) == 0;
+		return -1;
+	r->has_name = read_name(a, p, r->owner) == 0;
 	p = a->at;
 	r->kind = short_at(p + 2) == CLASS_IN ? short_at(p) : 0;
 	r->n = short_at(p + 8);
 	r->data = a->at = p + 10;
 	if ((size_t)(a->end - a->at) < r->n)
-		return 0;
+		return -1;
 	a->at += r->n;
-	return 1;
+	return 0;
 }
 
 /* Replaces an alias by the name that its CNAME records lead to.  The answer is
@@ -150,9 +150,9 @@ follow_aliases(const struct answer *answer, unsigned records, char *name)
 	for (hops = 0; hops < ALIASES; hops++) {
 		a = *answer;
 		for (i = 0; i < records; i++) {
-			if (!next_record(&a, &r))
+			if (read_record(&a, &r) < 0)
 				return;
-			if (r.kind == KIND_CNAME && r.valid &&
+			if (r.kind == KIND_CNAME && r.has_name &&
 			    lib_is_same(r.owner, name))
 				break;
 		}
@@ -187,10 +187,10 @@ read_answer(struct mx_list *list, const char *domain,
 	}
 	records = short_at(buf + 6);
 	follow_aliases(&a, records, name);
-	for (i = 0; i < records && next_record(&a, &r); i++) {
+	for (i = 0; i < records && read_record(&a, &r) == 0; i++) {
 		if (r.kind != KIND_MX)
 			continue;
-		if (!r.valid || !lib_is_same(r.owner, name) || r.n < 3 ||
+		if (!r.has_name || !lib_is_same(r.owner, name) || r.n < 3 ||
 		    read_name(&a, r.data + 2, host) < 0)
 			bad++;
 		else if (host[0] == '\0')

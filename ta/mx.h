@@ -8,11 +8,12 @@
 
 #define MX_MAX	10	/* hosts of a domain that are used */
 
+/* What name servers say of a domain and its records of one kind. */
 enum mx_answer {
-	MX_FOUND,
+	MX_FOUND,	/* the domain has such a record */
 	MX_NONE,	/* the domain has no such record or does not exist */
 	MX_NULL,	/* the domain accepts no mail: RFC 7505 */
-	MX_LATER	/* not known now */
+	MX_LATER	/* no name server has given a usable answer */
 };
 
 struct mx {
@@ -27,8 +28,8 @@ struct mx_list {
 };
 
 /* Asks name servers for the records of a name of one kind; 15 is MX.  Returns
- * MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address
- * of the name instead, whatever the kind; with NO_TCP, always MX_LATER. */
+ * MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address of the
+ * name instead, whatever the kind.  With NO_TCP, returns MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);
 /* Sets the list to the hosts that take mail for the domain.  The list is empty
  * unless MX_FOUND is returned. */

@@ -28,7 +28,8 @@
  *	  esmtp.c.
  *
  * To find out whether an address is local, a datagram socket is connected to
- * it: if it is local, the socket's own address is the same.  Nothing is sent.
+ * the address: if that is local, the socket's own address is the same.  Nothing
+ * is sent.
  *
  * A failure says whether waiting can help: a name that the name servers cannot
  * look up now may be found later; a name that they say does not exist fails.
@@ -90,7 +91,7 @@ net_clean_byte(int c)
 	return (char)(c > 127 ? '?' : c);
 }
 
-/* Sets the verdict on the host, which has no addresses: -1. */
+/* Sets the verdict on the host, which has no addresses.  Returns -1. */
 static int
 set_verdict(struct net_addrs *addrs, int code, const char *status,
     const char *text, const char *host)
@@ -133,7 +134,7 @@ net_connect(const struct net_addr *a, const struct net_opt *opt, double until)
 }
 
 int
-net_local_text(int fd, char *text, size_t size)
+net_print_local(int fd, char *text, size_t size)
 {
 	(void)fd;
 	text_fmt(text, size, "[127.0.0.1]");
@@ -197,13 +198,13 @@ struct search {
 	const struct net_opt *opt;
 	int	port;
 	int	given;		/* the administrator has named the host */
-	int	is_here;	/* 1: the host, or an MX, is this machine by
-				 * its name or by one of its addresses, even by
-				 * one that is not allowed */
+	int	is_here;	/* the host, or an MX, is this machine by its
+				 * name or by one of its addresses, even by an
+				 * address that is not allowed */
 };
 
-/* Adds an address of the name if it is allowed and there is room.  Returns the
- * number of addresses that add_addrs counts: 1, or 0 for an unknown kind. */
+/* Adds an address of the name if the address is allowed and there is room.
+ * Returns the number that add_addrs counts: 1, or 0 for an unknown kind. */
 static int
 add_addr(struct search *s, const struct sockaddr *sa, size_t len,
     const char *name)
@@ -225,9 +226,9 @@ add_addr(struct search *s, const struct sockaddr *sa, size_t len,
 	return 1;
 }
 
-/* Adds the addresses of a name as the C library knows them, in their order.
- * numeric: the name is an address.  Returns the number of all addresses, also
- * of those that are not allowed, or -1 if that is not known now. */
+/* Adds the addresses of a name, in the order of the C library.  If numeric is
+ * 1, the name is an address.  Returns the number of all addresses, allowed or
+ * not; or -1 if the name cannot be looked up now. */
 #ifndef NO_GETADDRINFO
 static int
 add_addrs(struct search *s, const char *name, int numeric)
@@ -291,7 +292,7 @@ add_addrs(struct search *s, const char *name, int numeric)
 int
 net_read_address(struct net_addr *a, const char *s)
 {
-	static struct net_addrs addrs;
+	static struct net_addrs addrs;	/* large; has the only result */
 	static const struct net_opt any;
 	struct search search;
 	const char *p;
@@ -321,8 +322,8 @@ net_read_address(struct net_addr *a, const char *s)
 
 /* ---- this machine ---------------------------------------------------- */
 
-/* Returns 1 for a loopback or an unspecified address, also for one of IPv4 that
- * is mapped into IPv6: its bytes are the last four. */
+/* Returns 1 for a loopback or an unspecified address.  An address of IPv4 that
+ * is mapped into IPv6 has its bytes in the last four. */
 static int
 is_loopback_or_any(const struct net_addr *a)
 {
@@ -391,7 +392,7 @@ net_is_local(const struct net_addr *a)
 }
 
 int
-net_local_text(int fd, char *text, size_t size)
+net_print_local(int fd, char *text, size_t size)
 {
 	struct net_addr ours;
 
@@ -403,8 +404,8 @@ net_local_text(int fd, char *text, size_t size)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Adds the addresses of a host, those of one family in random order.  Returns
- * what add_addrs returns. */
+/* Does what add_addrs does, and puts the addresses of each family in random
+ * order. */
 static int
 add_host(struct search *s, const char *name)
 {
@@ -452,7 +453,7 @@ static int
 find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 {
 	const struct net_opt *opt = s->opt;
-	int i, later = 0;
+	int i, later = 0;	/* 1: a host cannot be looked up now */
 	int nbetter = 0;	/* addresses of hosts with a smaller pref */
 
 	for (i = 0; i < list->n && !s->is_here; i++) {
@@ -470,7 +471,7 @@ find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 		s->addrs->n = nbetter;
 	if (s->addrs->n > 0)
 		return 0;
-	if (later)	/* a host without an answer may be better than us */
+	if (later)	/* that host may be better than this machine */
 		return set_verdict(s->addrs, X_DEFERALL, "4.4.3",
 		    "a mail host of %s cannot be looked up now", name);
 	if (s->is_here)
@@ -482,23 +483,22 @@ find_by_mx(struct search *s, const char *name, const struct mx_list *list)
 }
 
 /* Splits a host into name and port: 0, or -1 if the text is no host.  Without a
- * port, *port stays as it was.  Sets *literal to 1 if the name is in brackets.
- */
+ * port, *port stays as it was.  Sets *in_brackets to 1 for an [address]. */
 static int
-split_host(const char *host, char *name, int *port, int *literal)
+split_host(const char *host, char *name, int *port, int *in_brackets)
 {
 	unsigned long v;
 	size_t n;
 
-	*literal = *host == '[';
-	host += *literal;
-	n = strcspn(host, *literal ? "]" : ":");
+	*in_brackets = *host == '[';
+	host += *in_brackets;
+	n = strcspn(host, *in_brackets ? "]" : ":");
 	if (n == 0 || text_fmt(name, NET_NAME, "%.*s", (int)n, host) < 0)
 		return -1;
 	host += n;
-	if (*literal && *host++ != ']')
+	if (*in_brackets && *host++ != ']')
 		return -1;
-	if (!*literal) {
+	if (!*in_brackets) {
 		if (name[n - 1] == '.')
 			name[n - 1] = '\0';
 		if (!mailname_is_valid(name))
@@ -516,10 +516,10 @@ int
 net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
     const char *host, int given)
 {
-	static struct mx_list list;
+	static struct mx_list list;	/* large */
 	struct search s;
 	char name[NET_NAME];
-	int literal, ask_mx;
+	int in_brackets, ask_mx;
 
 	s.addrs = addrs;
 	s.opt = opt;
@@ -527,7 +527,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 	s.given = given;
 	s.is_here = 0;
 	addrs->n = 0;
-	if (split_host(host, name, &s.port, &literal) < 0)
+	if (split_host(host, name, &s.port, &in_brackets) < 0)
 		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "\"%s\" is no name of a host", host);
 	ask_mx = !given && s.port == 0 && !opt->no_mx &&
@@ -540,7 +540,7 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 		return addrs->n > 0 ? 0 : set_verdict(addrs, X_NOHOST, "5.4.4",
 		    "-4 or -b of smtp excludes the address %s", host);
 	}
-	if (literal)
+	if (in_brackets)
 		return set_verdict(addrs, X_NOHOST, "5.1.2",
 		    "%s is no address", host);
 	if (net_looking_up != NULL)

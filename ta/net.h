@@ -36,7 +36,7 @@ struct net_opt {
 	int	port;		/* the default */
 	int	family;		/* 4: only IPv4; 6: IPv6 first; 0: both */
 	int	sndbuf;		/* bytes of the send buffer; 0: the default */
-	int	no_mx;		/* names are hosts, whose MX is not asked for */
+	int	no_mx;		/* names are hosts, not domains with MX */
 	const char *self;	/* our name, NULL: none */
 	struct net_addr *source;	/* address of our end, NULL: any */
 	const char *via;	/* the command that connects; NULL: a socket */
@@ -54,8 +54,8 @@ struct net_addrs {
 
 /*
  * Finds the addresses of host, which is a name or an [address], and may end in
- * :port.  Returns 0, or -1 with the verdict.  given: the administrator has
- * named the host; no MX is asked for, and the host may be this machine.
+ * :port.  Returns 0, or -1 with the verdict.  If given is 1, the administrator
+ * has named the host: it is no domain with MX, and may be this machine.
  */
 int	net_find_addresses(struct net_addrs *, const struct net_opt *,
 	    const char *host, int given);
@@ -71,8 +71,8 @@ int	net_connect(const struct net_addr *, const struct net_opt *,
 /* Returns 1 for an address of this machine. */
 int	net_is_local(const struct net_addr *);
 
-/* Sets text to the address of our end of a connection: 0, or -1 with errno. */
-int	net_local_text(int fd, char *text, size_t);
+/* Prints the address of our end of a connection: 0, or -1 with errno. */
+int	net_print_local(int fd, char *text, size_t);
 
 /* Waits until fd can be read, or, if writing is 1, can be written, and at most
  * to the time until (mono).  A signal does not end the wait. */

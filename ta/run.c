@@ -3,7 +3,7 @@
  *
  * The program gets the message on its standard input, as a file that is
  * complete before the program starts and has no name any more.  So even if the
- * agent is killed, the program never takes a part of a message for a whole one.
+ * agent is killed, the program never takes a part of a message for all of it.
  * The file is in TMPDIR, else in /tmp, and is as large as the message.
  *
  * Standard output and error of the program go into one pipe; the beginning of
@@ -12,14 +12,15 @@
  *
  * When the time of the program is over, its process group gets SIGTERM and some
  * seconds later SIGKILL.  A program that its user stops (SIGSTOP) is killed at
- * once, since it could make us wait for ever.  Processes that the program
+ * once, since the agent could wait for it for ever.  Processes that the program
  * leaves in the background go on, but the agent does not wait for them: the
- * output is what the pipe has when the program ends.
+ * output ends with what is in the pipe when the program ends.
  *
  * A second pipe shows whether the program was executed: an exec closes it, and
  * a failure writes errno.
  *
- * The callers know what an exit code means for a recipient.
+ * run_verdict gives the meaning of an exit code, which depends on the kind of
+ * program.
  */
 #include "run.h"
 #include "job.h"
@@ -89,36 +90,26 @@ make_copy(struct process *p)
 
 /* ---- the output ------------------------------------------------------ */
 
-/* Adds printable bytes, one blank for blanks and ends of lines in a row, and a
- * question mark for any other byte. */
-static void
-add_output(struct process *p, const char *s, size_t n)
-{
-	struct text *t = &p->text;
-	int c;
-
-	for (; n > 0 && !t->cut; s++, n--) {
-		c = (unsigned char)*s;
-		if (c <= ' ' || c == 127) {
-			if (t->len > 0 && t->s[t->len - 1] != ' ')
-				text_put(t, " ", 1);
-		} else {
-			text_add(t, "%c", c < 127 ? c : '?');
-		}
-	}
-}
-
-/* Reads once from the pipe: 0, or -1 if there was no output. */
+/* Reads once from the pipe: 0, or -1 if there was no output.  Keeps printable
+ * bytes, one blank for blanks and ends of lines in a row, and a question mark
+ * for any other byte. */
 static int
 read_output(struct process *p)
 {
+	struct text *t = &p->text;
 	char buf[READ_SIZE];
-	long n = (long)read(p->out, buf, sizeof(buf));
+	long i, n = (long)read(p->out, buf, sizeof(buf));
+	int c;
 
-	if (n > 0) {
-		add_output(p, buf, (size_t)n);
-		return 0;
+	for (i = 0; i < n && !t->cut; i++) {
+		c = (unsigned char)buf[i];
+		if (c > ' ' && c != 127)
+			text_add(t, "%c", c < 127 ? c : '?');
+		else if (t->len > 0 && t->s[t->len - 1] != ' ')
+			text_put(t, " ", 1);
 	}
+	if (n > 0)
+		return 0;
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		close(p->out);
 		p->out = -1;

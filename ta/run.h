@@ -23,7 +23,7 @@ struct run {
 	/* The end of the program, set by run_program. */
 	int	exit;			/* the exit code, -1: none */
 	int	signal;			/* signal that ended the run, or 0 */
-	int	late;			/* the run was ended at the limit */
+	int	late;			/* the program was ended at the limit */
 	int	stopped;		/* the program was killed, as a signal
 					 * had stopped it */
 	int	tmp_failed;		/* the program was not started, as the
@@ -39,9 +39,8 @@ struct run {
 };
 
 /* Adds NAME=value to the environment, with at most so many bytes of the value.
- * NULL and a value with a control byte are left out, as the program may take a
- * newline for the end of the value; so is a variable for which there is no
- * room. */
+ * Adds nothing if the value is NULL or has a control byte, as the program may
+ * take a newline for the end of the value, or if there is no room. */
 void	run_add_variable(struct run *, const char *name, const char *value,
 	    size_t most);
 
@@ -54,17 +53,17 @@ const char *run_tmp(void);
 
 enum run_kind {
 	RUN_USERS,	/* the program of a user */
-	RUN_MAILER,
+	RUN_MAILER,	/* a program of the administrator */
 	RUN_UNSURE,	/* a mailer whose exit codes for a failure can mean
 			 * trouble that passes */
 	RUN_KINDS
 };
 
 /* Sets code, status and text of the verdict from the end of a program, by
- * sysexits.  The text, such as "output [exit 75: temporary failure]", is in the
- * caller's buffer of at least 100 bytes.  An exit code outside sysexits gets
- * the status unknown.  After a signal or at the limit the
- * message is deferred. */
+ * sysexits.  The status for an exit code outside sysexits is unknown.  After a
+ * signal or at the limit the message is deferred.  The text, such as "output
+ * [exit 75: temporary failure]", is in the caller's buffer of at least 100
+ * bytes. */
 void	run_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);
 

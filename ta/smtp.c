@@ -1,13 +1,14 @@
 /*
  * smtp.c - the agent that gives mail to other hosts.
  *
- * A job is a message and a host.  Recipients of one host with the same sender
- * and header share a transaction, at most -m of them.  All transactions for a
- * host use one connection, also those of the next jobs; it is closed when a job
+ * A job is a message and a host.  At most -m recipients of one host with the
+ * same sender and header share a transaction.  All transactions for a host use
+ * one connection, also in the next jobs.  The connection is closed when a job
  * for another host comes, or when no job has come for the time "idle" of -T.
  *
- *	halves.c splits the agent: the keeper has our files, the talker does
- *		all that is below in a process of its own
+ *	halves.c splits the agent into two processes: the keeper has our files,
+ *		the talker runs the modules below
+ *	dead.c	remembers addresses that did not answer
  *	net.c	finds the host's addresses and connects
  *	via.c	runs a program that connects instead
  *	esmtp.c	sends lines and reads replies
@@ -16,8 +17,8 @@
  *	wire.c	changes the message to the form of SMTP
  *
  * Addresses are tried in turn until one greets us and accepts EHLO or HELO.  A
- * job tries at most ADDRS of them, and at most SESSIONS of those that accept
- * the connection, as MX records of strangers could otherwise keep us for hours;
+ * job tries at most ADDRS addresses, and at most SESSIONS that accept the
+ * connection, as MX records of strangers could otherwise keep us for hours;
  * each smart host has counts of its own.  A transaction that ends with a reply
  * resets the counts.  For mail older than FRESH the best address is first and
  * the others follow from a random one on, so that each gets its turn.
@@ -28,10 +29,10 @@
  * counts as one that did not answer, and the job goes on with the other
  * addresses.  A server often closes a kept connection between jobs; if the
  * first command on it gets no reply or 421, one new connection is made, and no
- * verdict is given for that.
+ * recipient is deferred for that.
  *
  * A message that breaks connections uses up the tries of its job.  The rest of
- * its recipients is then deferred, and nothing said of the host.
+ * its recipients is then deferred, without a report that the host has failed.
  *
  * A domain that does not exist, a domain that takes no mail, and a host that is
  * this machine are failures.  Trouble that may pass is a deferral.
@@ -76,7 +77,7 @@ static struct {
 	int	seven;		/* -7: 8-bit mail needs 8BITMIME */
 	long	idle;		/* seconds a connection is kept */
 	long	lookup;		/* seconds for name servers */
-	const char *user;	/* of -u, the user of the talker */
+	const char *user;	/* argument of -u, the user of the talker */
 } opt;
 
 static struct halves halves;
@@ -85,8 +86,8 @@ static struct auth login[MAX_HOSTS];	/* with -A, the passwords for the hosts
 					 * of -R */
 
 static struct esmtp conn;		/* kept from job to job */
-static const struct auth *conn_sender;	/* line of the sender by which conn
-					 * has logged in, or NULL */
+static const struct auth *conn_sender;	/* the sender's line with which conn has
+					 * logged in, or NULL */
 
 /* attempt: the attempt to deliver a job to a host. */
 static struct {
@@ -97,11 +98,11 @@ static struct {
 				 * first is for the host */
 	struct tries *in_use;	/* the tries of the current host */
 	struct net_addrs addrs;	/* of the host, or of the last smart host */
-	int	repeated;	/* 1: the message is older than FRESH */
-	int	nbroken;
+	int	repeated;	/* the message is older than FRESH */
+	int	nbroken;	/* addresses in broken */
 	/* Servers that ended a transaction before the message. */
 	struct net_addr broken[BROKEN];
-	int	ndead;
+	int	ndead;		/* addresses in dead */
 	/* Dead addresses, which are tried after all others. */
 	struct {
 		struct net_addr addr;
@@ -112,8 +113,8 @@ static struct {
 
 /* ---- the transcript -------------------------------------------------- */
 
-/* Writes to the transcript, which is opened for each line, so that the file can
- * be moved away.  A full disk stops no mail. */
+/* Writes a line to the transcript, and opens the file each time, so that an
+ * administrator can move it away.  A full disk stops no mail. */
 static void
 write_transcript(const char *s, size_t n)
 {
@@ -198,22 +199,16 @@ send_wait_step(int slow)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Returns the host of a recipient, "" with smart hosts. */
+/* Returns the host of a recipient; "" if there are smart hosts. */
 static const char *
 host_of(const struct lib_rcpt *r)
 {
 	return opt.relays > 0 ? "" : r->host;
 }
 
+/* Returns 1 if esmtp_open has found that the server is this machine. */
 static int
-is_for_host(const struct lib_rcpt *r, const char *host)
-{
-	return lib_is_same(host_of(r), host);
-}
-
-/* Returns 1 if the last server was this machine. */
-static int
-was_this_machine(void)
+is_own_server(void)
 {
 	/* 5.4.6 of esmtp.c is the only permanent host_status */
 	return conn.code == 0 && conn.host_status != NULL &&
@@ -258,14 +253,16 @@ has_choice(void)
 static int
 try_address(const struct net_addr *a, const struct auth *auth)
 {
-	char line[NET_NAME + 20];
+	const char *line = NULL;
 	int open;
 
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	attempt.in_use->addrs--;
-	if (opt.dead != NULL && has_choice() && dead_record(a, open ||
-	    conn.code != 0 || was_this_machine(), line))
+	if (opt.dead != NULL && has_choice())
+		line = dead_record(a, open || conn.code != 0 ||
+		    is_own_server());
+	if (line != NULL)
 		halves_log(line, strlen(line));
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
 		attempt.in_use->sessions--;
@@ -292,8 +289,8 @@ reduce_to_names(struct net_addrs *addrs)
 
 /* Connects to an address of a name, and logs in with auth unless that is NULL:
  * 0, or -1 with the reason in attempt.addrs or conn.  The best address is
- * first; the others follow in order, which for mail that was tried before
- * begins at a random one.  Dead addresses are left for try_dead. */
+ * first; the others follow in order, for mail that was tried before from a
+ * random one on.  Dead addresses are kept for connect_host. */
 static int
 try_name(const char *name, const struct auth *auth)
 {
@@ -325,23 +322,8 @@ try_name(const char *name, const struct auth *auth)
 		}
 		if (try_address(a, auth) == 0)
 			return 0;
-		if (was_this_machine())
+		if (is_own_server())
 			return -1;
-	}
-	return -1;
-}
-
-/* Connects to one of the dead addresses: 0 or -1. */
-static int
-try_dead(void)
-{
-	int i;
-
-	for (i = 0; i < attempt.ndead; i++) {
-		attempt.in_use = attempt.dead[i].tries;
-		if (has_tries_left() && try_address(&attempt.dead[i].addr,
-		    attempt.dead[i].auth) == 0)
-			return 0;
 	}
 	return -1;
 }
@@ -358,7 +340,8 @@ begin_attempt(void)
 	attempt.nbroken = 0;
 }
 
-/* Connects to the host of the attempt, or to a smart host: 0 or -1. */
+/* Connects to the host of the attempt, or to a smart host: 0 or -1.  The dead
+ * addresses of all hosts are tried last. */
 static int
 connect_host(const struct auth *sender)
 {
@@ -375,7 +358,13 @@ connect_host(const struct auth *sender)
 		    opt.passwords != NULL ? &login[i] : sender) == 0)
 			return 0;
 	}
-	return try_dead();
+	for (i = 0; i < attempt.ndead; i++) {
+		attempt.in_use = attempt.dead[i].tries;
+		if (has_tries_left() && try_address(&attempt.dead[i].addr,
+		    attempt.dead[i].auth) == 0)
+			return 0;
+	}
+	return -1;
 }
 
 /* Reports on the recipients of the host that have no verdict.  With status
@@ -387,7 +376,7 @@ report_host(struct lib_job *job, int code, const char *status,
 	struct lib_rcpt *r;
 
 	for (r = job->rcpts; r != NULL; r = r->next) {
-		if (!r->unreported || !is_for_host(r, attempt.host))
+		if (!r->unreported || !lib_is_same(host_of(r), attempt.host))
 			continue;
 		if (status != NULL)
 			lib_report(job, r, code, status, text, 0);
@@ -404,10 +393,11 @@ report_unreached(struct lib_job *job)
 	const char *text = addrs->text, *status = addrs->status;
 	int code = addrs->code, only_this;
 
-	if (addrs->n > 0 && !was_this_machine()) {
+	if (addrs->n > 0 && !is_own_server()) {
 		/* the password of another sender may be accepted */
-		only_this = conn.phase != NULL && auth_sender(NULL) != NULL &&
-		    strcmp(conn.phase, PHASE_AUTH) == 0;
+		only_this = conn.phase != NULL &&
+		    strcmp(conn.phase, PHASE_AUTH) == 0 &&
+		    auth_find_sender(NULL) != NULL;
 		report_host(job, only_this ? X_TEMPFAIL : X_DEFERALL, NULL,
 		    NULL);
 		return;
@@ -446,8 +436,9 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 	return from != NULL || user != NULL ? -1 : 0;
 }
 
-/* Fills to with the first recipient without a verdict and those that can share
- * his transaction; reports on bad addresses.  Returns the number in to. */
+/* Fills to with the first recipient without a verdict and with the recipients
+ * that can share this one's transaction; reports on bad addresses.  Returns the
+ * number in to. */
 static int
 collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 {
@@ -455,8 +446,10 @@ collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 	int n = 0;
 
 	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
-		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
-		    r->hdr != to[0]->hdr || !is_for_host(r, host_of(to[0])))))
+		if (!r->unreported)
+			continue;
+		if (n > 0 && (r->from != to[0]->from || r->hdr != to[0]->hdr ||
+		    !lib_is_same(host_of(r), host_of(to[0]))))
 			continue;
 		if (check_addresses(job, r) == 0)
 			to[n++] = r;
@@ -469,7 +462,7 @@ static void
 deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 {
 	const char *host = host_of(to[0]);
-	const struct auth *sender = auth_sender(to[0]->from->address);
+	const struct auth *sender = auth_find_sender(to[0]->from->address);
 	enum trans_end end;
 	int kept;
 
@@ -506,7 +499,7 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 static void
 work(struct lib_job *job)
 {
-	static struct lib_rcpt *to[TRANS_MAX];
+	static struct lib_rcpt *to[TRANS_MAX];	/* large */
 	int n;
 
 	begin_attempt();
@@ -526,7 +519,7 @@ read_files(void)
 	if (opt.passwords == NULL)
 		return;
 	for (i = 0; i < opt.relays; i++)
-		auth_read(&login[i], opt.passwords, opt.relay[i],
+		auth_read_host(&login[i], opt.passwords, opt.relay[i],
 		    opt.net.via != NULL);
 	auth_read_senders(opt.passwords, opt.net.via != NULL);
 }
@@ -592,9 +585,9 @@ keep_job(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* Options of ZMailer's agent.  Those in the first row are ignored: a job is
- * for one host, its body is not changed, and no local port or process title is
- * chosen. */
+/* Options of ZMailer's agent.  The options in the first row are ignored: a job
+ * is for one host, its body is not changed, and no local port or process title
+ * is chosen. */
 static const struct lib_foreign foreign[] = {
 	{ "deHrsvZ", NULL },
 	{ "1", "set maxjobs=1 in the clause" },
@@ -754,10 +747,10 @@ check_options(void)
 	/* only a talker runs the program; the directory of -t has none */
 	if (halves.single || halves.root != NULL)
 		usage_error("-X", "goes with neither -o nor -t");
-	why = via_error(opt.net.via);
+	why = via_find_error(opt.net.via);
 	if (why != NULL)
 		usage_error("the command of -X", why);
-	why = via_unverifying_word(opt.net.via);
+	why = via_find_unverifying(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
 		    "itself verifies no certificate\n", why);
@@ -768,14 +761,14 @@ check_options(void)
 static void
 check_passwords(void)
 {
-	static struct auth a;
+	static struct auth a;	/* large */
 	int i, found = 0;
 
 	if (geteuid() != 0 && access(opt.passwords, R_OK) < 0 &&
 	    errno == EACCES)
 		return;
 	for (i = 0; i < opt.relays; i++) {
-		auth_read(&a, opt.passwords, opt.relay[i],
+		auth_read_host(&a, opt.passwords, opt.relay[i],
 		    opt.net.via != NULL);
 		found += a.found;
 		if (a.trouble[0] == '\0')
@@ -786,7 +779,7 @@ check_passwords(void)
 	}
 	memset(&a, 0, sizeof(a));
 	auth_read_senders(opt.passwords, opt.net.via != NULL);
-	if (found == 0 && auth_sender(NULL) == NULL)
+	if (found == 0 && auth_find_sender(NULL) == NULL)
 		fprintf(stderr, "smtp: %s has no line for %s; mail would "
 		    "wait\n", opt.passwords, opt.relay[0]);
 }
@@ -798,7 +791,7 @@ check_files(void)
 	const char *name = NULL;
 
 	if (opt.net.via != NULL)
-		name = via_missing_program(opt.net.via);
+		name = via_find_missing(opt.net.via);
 	if (name != NULL)
 		fprintf(stderr, "smtp: the program of -X is not there: %s; "
 		    "mail would wait\n", name);

@@ -4,15 +4,15 @@
  *	name	flags	path	own-name argument ...
  *
  * own-name is argv[0].  Words are separated by blanks.  Text in double quotes
- * is a word or a part of one, and a backslash quotes the next byte.  A '#'
- * where a word could begin ends the line.  Flags are letters and digits, '-'
- * stands for none.
+ * is a word or a part of a word, and a backslash quotes the next byte.  A '#'
+ * where a word could begin ends the line.  Flags are letters and digits; '-'
+ * stands for no flag.
  *
  * The file is read for each job, so that a corrected table counts at once. Only
- * the line of the mailer and PARAMuucpname above it are checked, as an error in
- * another line is no reason for this mail to wait.  An error is reported with
- * file and line, and nothing of such a line is used: a program that is started
- * with half its arguments could do anything with a message.
+ * the mailer's line and PARAMuucpname above that line are checked, as an error
+ * in another line is no reason for this mail to wait.  An error is reported
+ * with file and line, and nothing of such a line is used: a program that is
+ * started with half its arguments could do anything with a message.
  *
  * A line "PARAMuucpname name" above the others sets our name in UUCP.
  *
@@ -166,7 +166,7 @@ table_find(struct mailer *m, const char *file, const char *name, char *why,
     size_t size)
 {
 	struct place at;
-	int fd, bad;
+	int fd, result;
 
 	at.file = file;
 	at.line = 0;
@@ -175,7 +175,7 @@ table_find(struct mailer *m, const char *file, const char *name, char *why,
 	fd = open(file, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return set_error(&at, "%s", strerror(errno));
-	bad = find_mailer(m, &at, fd, name);
+	result = find_mailer(m, &at, fd, name);
 	close(fd);
-	return bad;
+	return result;
 }

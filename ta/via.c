@@ -3,9 +3,9 @@
  *
  * The command "openssl s_client -quiet -connect $host:$port" is split into
  * words without a shell, with the name and port of the server filled in.  The
- * program's standard input and output are two pipes to us; we speak SMTP over
- * them as over a socket.  Its standard error is a third pipe.  We read it only
- * when the conversation is over, so the program's side of it does not block:
+ * program's standard input and output are two pipes, over which we speak SMTP
+ * as over a socket.  A third pipe, for its standard error, is read only when
+ * the conversation is over.  The program's end of that pipe does not block:
  * output beyond the size of the pipe is lost.
  *
  *	word of command	meaning
@@ -16,14 +16,14 @@
  *
  * A program that ends before the server has said anything has failed.  The
  * reason is the first line with "error" or "fail" on its standard error, else
- * the first with "verify", else the last; without a line, how it ended.  For
- * example the line "verify error:num=62:hostname mismatch" of openssl is taken,
- * and not "verify return:1" above it.
+ * the first line with "verify", else the last line; without a line, how the
+ * program ended.  For example, of the lines "verify return:1" and "verify
+ * error:num=62:hostname mismatch" of openssl, the second is the reason.
  *
- * The program has the rights of our process, and of its descriptors only these
- * three or four.  It ignores the signals that we ignore, so that a signal of
- * the scheduler ends no conversation.  It is expected to end when both pipes
- * are closed; after LINGER seconds SIGKILL ends it.
+ * The program has the rights of our process, and no descriptors but the pipes
+ * and $socket.  It ignores the signals that we ignore, so a signal of the
+ * scheduler ends no conversation.  It is expected to end when the pipes for
+ * input and output are closed; after LINGER seconds SIGKILL ends it.
  */
 #include "via.h"
 #include "../lib/agent.h"
@@ -51,7 +51,7 @@ find_no_variable(const char *name)
 static const char *
 split_command(struct command *c, const char *s, const char *host, int port)
 {
-	static char full[sizeof(c->mem)];
+	static char full[sizeof(c->mem)];	/* buffer */
 	const char *why;
 	struct text t;
 
@@ -72,7 +72,7 @@ split_command(struct command *c, const char *s, const char *host, int port)
 }
 
 const char *
-via_error(const char *command)
+via_find_error(const char *command)
 {
 	struct command c;
 
@@ -80,11 +80,11 @@ via_error(const char *command)
 }
 
 const char *
-via_unverifying_word(const char *command)
+via_find_unverifying(const char *command)
 {
-	/* a command that contains the text of name verifies only if it contains
-	 * that of unless, too; with NULL, never.  s_client needs both of its
-	 * options. */
+	/* a command that contains the text name verifies only if it contains
+	 * the text unless, too; with unless NULL, never.  s_client needs both
+	 * of its options. */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },
@@ -102,9 +102,9 @@ via_unverifying_word(const char *command)
 }
 
 const char *
-via_missing_program(const char *command)
+via_find_missing(const char *command)
 {
-	static struct command c;
+	static struct command c;	/* large */
 	char path[1024];
 	const char *p = getenv("PATH");
 	size_t n;
@@ -170,8 +170,8 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	char host[NET_NAME];
 	struct command c;
 	pid_t pid;
-	int p[6];	/* pipes to its input, from its output, and from its
-			 * standard error; each has first the end to read */
+	int p[6];	/* pipes for standard input, output and error of the
+			 * program, each with the end to read first */
 
 	/* programs take an address without brackets */
 	if (strncmp(name, "[IPv6:", 6) == 0)
@@ -189,7 +189,7 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	if (fd_nonblock(p[1]) < 0 || fd_nonblock(p[2]) < 0 ||
 	    fd_nonblock(p[4]) < 0 || fd_nonblock(p[5]) < 0 ||
 	    (pid = fork()) < 0)
-		return pipes_close(p, 3);	/* -1, and errno stays */
+		return pipes_close(p, 3);
 	if (pid == 0)
 		exec_program(&c, p[0], p[3], p[5], sock);
 	close(p[0]);
@@ -212,7 +212,7 @@ struct errors {
 	int	rank;		/* rank of best: 2 error, 1 verify, 0 other */
 };
 
-/* Returns 1 if the text, which is in small letters, is in the line. */
+/* Returns 1 if the line contains the text, which is in small letters. */
 static int
 has_text(const char *line, const char *text)
 {

@@ -9,16 +9,16 @@
 /* A program that makes connections. */
 struct via {
 	pid_t	pid;		/* 0: the program does not run */
-	int	err;		/* our end of its standard error */
+	int	err;		/* our end of the program's standard error */
 };
 
 /* Returns what is wrong with the command, or NULL. */
-const char *via_error(const char *command);
-/* Returns the word of the command, a program or an option, that verifies no
- * certificate without a further option; NULL if there is none. */
-const char *via_unverifying_word(const char *command);
+const char *via_find_error(const char *command);
+/* Returns the program or option in the command that leaves certificates
+ * unverified, as the command lacks a further option; NULL if there is none. */
+const char *via_find_unverifying(const char *command);
 /* Returns the program of the command if execvp would not find it, else NULL. */
-const char *via_missing_program(const char *command);
+const char *via_find_missing(const char *command);
 /* Returns 1 if the program needs the connection as descriptor 3. */
 int	via_wants_socket(const char *command);
 /* Returns 1 if the program reads the server's greeting itself. */

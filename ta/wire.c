@@ -2,23 +2,25 @@
  * wire.c - changes a message to the form of SMTP (RFC 5321 2.3.8, 4.5.2).
  *
  * Lines in our files end in LF; on the wire they end in CRLF, and neither byte
- * is sent without the other.  Only LF ends a line:
+ * is sent without the other.
+ *
+ *	in the file	on the wire
  *
  *	LF, CR LF	CR LF
  *	other CR	a blank, since some servers take it for the end of a
  *			line and a "." behind it for the end of the message;
  *			a new line would split a field of the header
- *	NUL		dropped, as servers need not accept it
- *	"." first	in a line gets a second one
- *	998 bytes	without an end get one (4.5.3.1.6); in the header the
- *			rest begins with a blank, so that it still belongs to
- *			its field
- *	last line	gets an end if it has none
+ *	NUL		nothing, as servers need not accept it
+ *	line ".text"	"..text"
+ *	long line	lines of at most 998 bytes (4.5.3.1.6); in the header
+ *			all but the first begin with a blank, so that they
+ *			still belong to the field
+ *	end without LF	CR LF
  *
  * All other bytes, also those with the top bit set, are sent unchanged.
  *
- * Between pieces the state of the line is kept, with its CR, so a CR at the end
- * of one piece and the LF at the beginning of the next count as a pair.
+ * The state of the line is kept between pieces, so a CR at the end of a piece
+ * and an LF at the beginning of the next piece are a pair.
  * Without a function put the same code only counts, for SIZE= and BODY=.
  */
 #include "wire.h"
