@@ -576,7 +576,7 @@ run_show(struct mq_ask *a)
 	if (o->n > 0 && o->filter != NULL)
 		return usage("show: name messages, or give filters, but not "
 		    "both");
-	/* with "-" and an empty standard input there is nothing to show */
+	/* with "-" and an empty standard input no message is named */
 	return o->filter != NULL || o->n > 0 ? ask_and_show(a) : 0;
 }
 
@@ -608,7 +608,7 @@ take_host(struct mq_ask *a)
 static int
 run_words(struct mq_ask *a, int argc, char **argv)
 {
-	static char path[MQ_PATH_MAX];	/* of the scheduler's log */
+	static char path[MQ_PATH_MAX];	/* of the log, without -L */
 	enum mq_verb verb = argc > 0 ? mq_find_verb(argv[0]) : MQ_LIST;
 	const char *why;
 	int rc, skip = verb != MQ_LIST;

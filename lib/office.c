@@ -3,9 +3,9 @@
  * of its host.
  *
  * A message is named after its file: 123-45 is in queue/ or in a hash
- * directory there, as X/Y/123-45.  Agents know it by its leading number, 123.
- * Inode numbers are used again, and so are names.  A spool id is unique: it
- * adds the time of the message file.  Logs and DSNs use it.
+ * directory there, as X/Y/123-45.  Agents know the message by the number 123.
+ * Inode numbers are used again, and so are names.  A spool id is unique, as it
+ * has the time of the message file, too.  Logs and DSNs use spool ids.
  *
  *	S123AbmKVJKL		123-45 of 2026-11-22, 09:10:11
  *	S123AbmKVJKL3vWUA	the same file half a second later
@@ -21,7 +21,7 @@
  * MAILNAME in the environment, the first word of $MAILSHARE/mailname, the node
  * name of the system (uname), localhost.  Sender addresses, DSNs, EHLO and the
  * "From " lines of UUCP use this name, so that an administrator sets it in one
- * place.  Some programs have an option or a table that overrides it.
+ * place.  Some programs have an option or a table that overrides the name.
  *
  * Costs: of a name or an id O(length), and an lstat if the caller does not know
  * the time.

@@ -15,8 +15,9 @@
 #include "util.h"
 #include "pattern.h"
 
-#define ALTERNATIVES	256		/* most in a pattern, and most braces
-					 * that are expanded for one of them */
+#define ALTERNATIVES	256		/* most alternatives of a pattern, and
+					 * most braces that are expanded for one
+					 * of these */
 
 /* ---- reading --------------------------------------------------------- */
 

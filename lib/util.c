@@ -104,8 +104,8 @@ copy_byte(struct text *t, int c)
 	copy_bytes(t, &byte, 1);
 }
 
-/* Copies runs of clean bytes at once: byte by byte, a third of all instructions
- * of a daemon went into formatting its log. */
+/* Copies runs of clean bytes at once: byte by byte, a third of the instructions
+ * of a daemon went into its log. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {
@@ -437,8 +437,8 @@ mask_addresses(struct text *t)
 	t->len = strlen(t->s);
 }
 
-/* Writes the line to logs.copy, unless that would block.  Logs the number of
- * lost lines when logs.copy takes one again. */
+/* Writes the line to logs.copy, unless the write would block.  Logs the number
+ * of lost lines when logs.copy takes one again. */
 static void
 copy_line(const char *line, size_t n)
 {
@@ -530,7 +530,7 @@ struct clocks now;
 #define AWAKE_MOST 3600.0	/* most seconds that count as passed between two
 				 * readings; no loop sleeps longer */
 
-/* What clock_read keeps of its readings. */
+/* What clock_read knows of earlier readings. */
 static struct {
 	int	begun;		/* there was a reading */
 	double	left_out;	/* seconds of now.up that are not in now.mono:
@@ -604,8 +604,8 @@ env_get(const char *name, const char *usual)
 	return value != NULL && *value != '\0' ? value : usual;
 }
 
-/* Sets errno, and logs a lack of memory: once in a second at most, as it may
- * stop the reading of thousands of files. */
+/* Sets errno, and logs a lack of memory: once in a second at most, as each
+ * of thousands of files may lack memory. */
 static void
 log_no_memory(size_t bytes)
 {
@@ -686,7 +686,7 @@ fd_nonblock(int fd)
 
 /* With O_NOFOLLOW one system call is enough, else lstat comes first.  The errno
  * of a failed open of a file that is not regular differs between systems; an
- * lstat after it makes that EINVAL. */
+ * lstat after the open makes EINVAL of it. */
 int
 fd_plain(const char *path, int flags, struct stat *st)
 {
@@ -725,8 +725,8 @@ fd_plain(const char *path, int flags, struct stat *st)
 
 #define OWN_TRIES 20	/* tries while the name appears and vanishes */
 
-/* Opens the file if there is one, else makes it.  The name may appear or vanish
- * between the two calls, so this is tried OWN_TRIES times. */
+/* Opens the file, or makes a missing one.  The name may appear or vanish
+ * between the two calls, so both are tried OWN_TRIES times. */
 int
 fd_own(const char *path, int flags, int mode)
 {
@@ -861,9 +861,9 @@ file_sync(FILE *f)
 
 /* Opens the new file of fd_replace: empty, locked, and still with this name, so
  * that no other process writes, renames or removes it.  A file that a killed
- * process left has no lock, and is removed, as is one of another user.  Returns
- * a descriptor, or -1 with errno; EAGAIN means that another process replaces
- * the file now. */
+ * process left has no lock.  Such a file, or a file of another user, is
+ * removed.  Returns a descriptor, or -1 with errno; EAGAIN means that another
+ * process replaces the file now. */
 static int
 open_new(const char *path)
 {

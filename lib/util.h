@@ -8,7 +8,7 @@
 #ifndef UTIL_H
 #define UTIL_H
 
-/* No _POSIX_C_SOURCE: on several systems it hides more than it shows. */
+/* No _POSIX_C_SOURCE: with it, several systems hide functions that we need. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE 1
 #endif
@@ -216,7 +216,7 @@ int	stdio_to_null(void);
 int	fd_plain(const char *path, int flags, struct stat *st);
 /* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
  * regular, no link, one name, owned by root or us.  Returns a descriptor, or -1
- * with errno; EPERM means that it is another kind of file.  fd_own_why returns
+ * with errno; EPERM means that the file is of another kind.  fd_own_why returns
  * that errno in words. */
 int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
@@ -227,7 +227,7 @@ int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
  * A file must be root's or ours with one name, or a device such as a terminal.
  * A link must be root's or ours, and is followed wherever it leads.  Sets *to
- * to the descriptor, and closes the earlier one, unless that is 0, 1 or 2 or
+ * to the descriptor, and closes the former *to, unless that is 0, 1 or 2 or
  * has this file open: 0; or -1 with errno as in fd_own, and *to unchanged. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */

@@ -91,8 +91,8 @@ sleep_for(int fd, long us)
 		end_own_pipe();
 }
 
-/* Returns the descriptor; or -1 with errno, after closing one that is too large
- * for select. */
+/* Returns the descriptor.  Closes a descriptor that is too large for select,
+ * and returns -1 with errno. */
 static int
 refuse_large_fd(int fd)
 {
@@ -331,7 +331,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	if (made < 0) {
 		err = errno;
 		fifo_path[0] = '\0';
-		end_own_pipe();	/* only restores the signals */
+		end_own_pipe();	/* restores the signals */
 		errno = err;
 		return -1;
 	}
@@ -396,7 +396,7 @@ send_words(struct mq_ask *a, const char *path, const char *base, int trusted,
 	if (!a->cleared)
 		remove_left_pipes(base);
 	a->cleared = 1;
-	/* a scheduler of another user must be able to write */
+	/* a scheduler of another user must be able to write to our pipe */
 	ours = fstat(request, &st) == 0 &&
 	    (st.st_uid == 0 || st.st_uid == geteuid());
 	in_start(&a->in, open_own(base, suffix, ours ? 0600 : 0622), 1);

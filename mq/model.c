@@ -77,7 +77,7 @@ mq_free(struct mq_queue *q)
 static void *
 alloc_counted(struct mq_queue *q, size_t n)
 {
-	q->bytes += (double)n + 16;	/* what malloc adds, about */
+	q->bytes += (double)n + 16;	/* about what malloc adds */
 	return q->bytes > BYTES_MOST ? NULL : calloc(1, n);
 }
 

@@ -355,7 +355,7 @@ const char *mq_next_try(int seconds);
 void	mq_put_name(const struct mq_dest *, int columns);
 /* Returns the columns that are left for a name in a row with so many other
  * columns, and sets *lines to the lines of the screen.  The size of the screen
- * is that of the environment, of the terminal, or 80 and 24. */
+ * comes from the environment, or from the terminal, or is 80 and 24. */
 int	mq_name_columns(int others, int *lines);
 /* Compares destinations by channel and host. */
 int	mq_by_name(const struct mq_dest *, const struct mq_dest *);
@@ -442,7 +442,7 @@ int	mq_read_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 int	mq_read_evicted(struct mq_queue *, const char *po,
 	    char why[MQ_WHY_MAX]);
 /* Reads sender, size and age of messages for which the dump has none, and adds
- * commands in the control file of a skipped message to its reason. */
+ * commands in the control file of a skipped message to the reason. */
 void	mq_read_missing(struct mq_queue *, const char *po);
 
 /* mq_view: options of a listing. */

@@ -21,7 +21,7 @@
 #include "mq.h"
 #include "../lib/origin.h"
 
-#define RCPTS_MOST	100000U		/* of one message, that are kept */
+#define RCPTS_MOST	100000U		/* of a message, most that are kept */
 
 /* ---- one message ------------------------------------------------------ */
 

@@ -191,7 +191,8 @@ log_in(struct talk *t, const char *login)
 {
 	static char challenge[MQ_TOKEN_MAX];	/* large for a stack */
 
-	if (read_line(t) < 0 || read_line(t) < 0)	/* the second line */
+	/* the greeting, then the challenge */
+	if (read_line(t) < 0 || read_line(t) < 0)
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
 		return set_error(t, "the scheduler says \"%.200s\"", t->line);

@@ -197,8 +197,8 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 		if (kind == MQ_BAD_FILTER)
 			return X_USAGE;
 		if (o->verb == MQ_RELEASE)
-			text_unescape(word[i]);	/* holds are listed with
-						 * escapes */
+			text_unescape(word[i]);	/* a hold may be given with
+						 * escapes, as listed */
 		what = strip_path(word[i]);
 		if (kind == MQ_FILTER) {
 			add_filter(o, word[i]);
