@@ -14,8 +14,8 @@
  *	directory; its mail would wait
  *
  * Errors of the configuration come from cf.c; then the exit code is 78, or 75
- * if users or groups cannot be looked up now.  Without a clause, or with an
- * empty mailname, it is 78, too, and 1 if ta/dsn cannot be run.  The other
+ * if users or groups cannot be looked up now.  The exit code is also 78 without
+ * a clause or with an empty mailname, and 1 if ta/dsn cannot be run.  The other
  * findings of this module are warnings, which are no errors: commands that
  * cannot be run, options that an agent does not know, clauses that no address
  * reaches, paths of PARAMs in missing directories, lines of routes whose
@@ -32,8 +32,8 @@
 
 static const char *config_file;
 
-/* Prints a finding of the reader of the file, but for a word of ZMailer without
- * a meaning here, which only the scheduler reports, in its log. */
+/* Prints a finding about the file.  Words of ZMailer without a meaning here are
+ * left out, as the scheduler logs them. */
 static void
 print_line(enum finding what, const char *line)
 {
@@ -57,8 +57,8 @@ warn_clause(const struct clause *cl, const char *f, ...)
 }
 
 /* Returns the user of the agents of a clause.  As an earlier clause may have
- * set the user, an address that the clause matches is needed.  Its first
- * pattern will do: a '*' in a pattern matches the byte '*', too. */
+ * set the user, an address that the clause matches is needed.  The clause's
+ * first pattern will do: a '*' in a pattern matches the byte '*', too. */
 static uid_t
 get_agent_user(struct config *config, const struct clause *cl)
 {

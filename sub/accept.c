@@ -24,11 +24,11 @@
  *
  * A crash leaves the original in router/ or private/.  The next run removes an
  * original in private/ if queue/NAME has its size and time and a control file,
- * which shows that step 3 was done.  Otherwise it takes the original as if it
- * lay in router/.  Another message is mistaken for the copy only if it has the
- * same inode, process number, size and second.  A copy that is not recognized
- * is delivered, and the original as well.  So the sender of a file that is too
- * large may get a second DSN.
+ * which shows that step 3 was done.  Otherwise the run takes the original like
+ * a file in router/.  Another message is mistaken for the copy only if it has
+ * the same inode, process number, size and second.  A copy that is not
+ * recognized is delivered, and the original as well.  So the sender of a file
+ * that is too large may get a second DSN.
  *
  * Runs exclude each other, but the workers of a run live on when its parent is
  * killed, and an operator may remove .submit.lock.  So a run has a lock on the
@@ -63,7 +63,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	return -1;
 }
 
-/* Copies left bytes: 0, or -1 with errno; EAGAIN if fd has fewer. */
+/* Copies the first left bytes: 0, or -1 with errno; EAGAIN if fd has fewer. */
 static int
 copy_bytes(int fd, FILE *f, double left)
 {
@@ -92,7 +92,8 @@ copy_bytes(int fd, FILE *f, double left)
 
 /* Gives the copy the times of the original, as they are the age of the message.
  * Nanoseconds, where possible, tell apart the spool ids of two messages whose
- * files had the same inode number in the same second.  Returns 0 or -1. */
+ * files had the same inode number in the same second.  Returns 0, or -1 with
+ * errno. */
 #if !defined(NO_ST_MTIM) && defined(UTIME_OMIT)
 static int
 keep_times(const struct post *p, const struct stat *seen)

@@ -414,7 +414,7 @@ mail_set_sender(struct mail *m, const char *s)
 }
 
 static int
-rewrite(const void *arg, const char *addr, char *to)
+rewrite_sender(const void *arg, const char *addr, char *to)
 {
 	return route_rewrite(arg, addr, to);
 }
@@ -427,6 +427,6 @@ mail_complete(struct mail *m, unsigned long num, const char *id)
 	    m->routes->domain, num, id);
 
 	for (i = 0; id != NULL && bad == 0 && i < 3; i++)
-		bad = head_edit(&m->head, names[i], rewrite, m->routes);
+		bad = head_edit(&m->head, names[i], rewrite_sender, m->routes);
 	return bad;
 }

@@ -2,8 +2,8 @@
  * header.c - reads a message and completes its header.
  *
  * A message is read byte by byte.  If the first line ends in CR LF, other lines
- * may end so, too.  A line with a single dot may be the end.  The header is
- * kept in memory, up to a limit; the body is only copied.
+ * may end in CR LF, too.  A line with a single dot may be the end.  The header
+ * is kept in memory, up to a limit; the body is only copied.
  *
  * The header ends at the first empty line, or before the first line that is no
  * field.  Such a line is the first of the body, and an empty line is put before
@@ -57,7 +57,7 @@ unread_byte(struct input *in, int c)
 		in->push[in->npush++] = c;
 }
 
-/* Returns 1 if the line is only the dot at its beginning. */
+/* Returns 1 if the line ends behind the dot that was read. */
 static int
 is_dot_alone(struct input *in)
 {

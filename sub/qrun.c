@@ -235,7 +235,7 @@ static const struct {
 /* Reads the next line, without its end: 0; or -1 at the end of the file, or
  * with errno if the file cannot be read. */
 static int
-env_read_line(struct file *q, char *line)
+read_env_line(struct file *q, char *line)
 {
 	size_t n = 0;
 	int c;
@@ -256,7 +256,7 @@ env_read_line(struct file *q, char *line)
 
 /* Does what a line of the envelope says; its word is in lower case. */
 static void
-env_apply(struct file *q, const char *word, char *value)
+apply_env_line(struct file *q, const char *word, char *value)
 {
 	size_t i = 0, n = sizeof(words) / sizeof(*words);
 
@@ -291,7 +291,7 @@ read_envelope(struct file *q)
 
 	while (q->why == NULL) {
 		start = q->in.taken - (unsigned long)q->in.npush;
-		if (env_read_line(q, line) < 0 || q->why != NULL)
+		if (read_env_line(q, line) < 0 || q->why != NULL)
 			break;
 		value = line + strcspn(line, " \t:");
 		if (is_header(line, value)) {
@@ -309,7 +309,7 @@ read_envelope(struct file *q)
 		if (strcmp(line, "env-end") == 0 ||
 		    strcmp(line, "env-eof") == 0)
 			break;
-		env_apply(q, line, value + strspn(value, " \t"));
+		apply_env_line(q, line, value + strspn(value, " \t"));
 	}
 	return ferror(q->f) ? -1 : 0;
 }
@@ -891,7 +891,7 @@ load_table(struct routes *routes, const char *table)
 
 /* Returns a number that changes with the table; 0: no table. */
 static unsigned long
-table_id_of(const char *table)
+get_table_id(const char *table)
 {
 	struct stat st;
 	int bad;
@@ -941,7 +941,7 @@ run(const char *po, const char *table)
 	memset(&p, 0, sizeof(p));
 	p.po = po;
 	p.lock = lock_runs(po);
-	p.table_id = table_id_of(table);
+	p.table_id = get_table_id(table);
 	if (p.lock < 0)
 		return X_TEMPFAIL;
 	if (load_table(&p.routes, table) < 0) {
@@ -1071,7 +1071,7 @@ is_deferred_due(struct watch *w, const char *po, const char *table)
 
 	if (!path_exists(path_in(po, DEFERRED)))
 		return 0;
-	table_id = table_id_of(table);
+	table_id = get_table_id(table);
 	if (has_changed(w, po) || table_id != w->table_id) {
 		w->table_id = table_id;
 		wait = defer_next_wait(po, table_id);

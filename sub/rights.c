@@ -8,9 +8,9 @@
  * set-user-id bit is given up at once.
  *
  * Root's submit acts as the owner of the post office, who may be a service
- * user: no name in his directories can make root write elsewhere.  It is root
- * only while it reads the table and, with -q, while it opens .submit.lock, and
- * while it opens and takes over files of other users.
+ * user: no name in his directories can make root write elsewhere.  The process
+ * is root only while it reads the table and, with -q, while it opens
+ * .submit.lock, and while it opens and takes over files of other users.
  *
  * For the group and for the owner, effective ids must be changed and changed
  * back.  With NO_SETEUID, setgid does that for the group, as in POSIX.1-1990;
@@ -44,7 +44,7 @@ rights_start(void)
 #ifdef NO_SETEUID
 	if (setuid(getuid()) < 0)
 #else
-	/* NetBSD's setreuid keeps the saved id, Linux' setuid may */
+	/* NetBSD's setreuid does not set the saved id; Linux' setuid may not */
 	if (setuid(getuid()) < 0 || setreuid(getuid(), getuid()) < 0)
 #endif
 		return say_kept();

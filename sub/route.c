@@ -95,7 +95,7 @@ enum user {
 
 struct route {
 	struct route *next;
-	char	**patterns;	/* each has a '/' at its end, see expand */
+	char	**patterns;	/* with a '/' at the end, see expand_pattern */
 	char	*channel;	/* NULL: the address is refused */
 	char	*host;		/* host; with channel NULL, text of a refusal;
 				 * of a line for senders, the new name */
@@ -160,7 +160,7 @@ put_domain(struct routes *t, struct text *s)
  * what is wrong.
  */
 static const char *
-expand(struct routes *t, const char *pattern, char ***to)
+expand_pattern(struct routes *t, const char *pattern, char ***to)
 {
 	char whole[LINE_MAX_ + 2];
 	struct text s;
@@ -252,14 +252,14 @@ add_line(struct routes *t, struct route ***end, const char *pattern,
 	**end = r;
 	*end = &r->next;
 	if (t->sender == NULL)
-		return expand(t, pattern, &r->patterns);
+		return expand_pattern(t, pattern, &r->patterns);
 	r->from_name = strchr(t->sender, '@') == NULL;
 	t->word = t->sender;
-	why = expand(t, t->sender, &r->from);
+	why = expand_pattern(t, t->sender, &r->from);
 	if (why != NULL)
 		return why;
 	t->word = pattern;
-	return expand(t, pattern, &r->patterns);
+	return expand_pattern(t, pattern, &r->patterns);
 }
 
 static const char *

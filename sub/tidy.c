@@ -19,7 +19,7 @@
  *
  *	90061 86500		tidy time and now.up at the last round
  *	5 1934512 87655		area and hash of a file, and the tidy time at
- *				which a round first met it
+ *				which a round first met the file
  *
  * Tidy time is one hour plus the seconds known to have passed since the first
  * round.
@@ -91,7 +91,7 @@ aside_make_path(char *to, const char *po, const char *base, const char *end)
 	int i;
 
 	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, end);
-	/* another error than a missing file ends the loop, too */
+	/* each error of lstat ends the loop, as a missing file does */
 	for (i = 1; lstat(to, &st) == 0 || lstat(path_in(po, "postman/%s"
 	    CONTROL, name_base(to)), &st) == 0; i++)
 		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, end,
@@ -114,7 +114,7 @@ begin_round(const char *path)
 	memset(n, 0, sizeof(n));
 	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.clock, &tidy.up) != 2;
 	if (anew) {
-		tidy.clock = HOUR;	/* the hour 0 is that of new marks */
+		tidy.clock = HOUR;	/* new marks have the hour 0 */
 		tidy.up = up;
 	}
 	while (f != NULL &&
@@ -150,7 +150,7 @@ print_round(FILE *f)
 }
 
 /* Notes that this round has met the file.  Returns 1 if the file has been
- * there, unchanged, for that time. */
+ * there, unchanged, for so many seconds. */
 static int
 is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 {
@@ -181,7 +181,7 @@ is_seen_for(const char *path, const struct stat *st, unsigned long seconds)
 /* Returns the process that writes the file, by the name of the file; 0: the
  * name has another form. */
 static long
-writer_of(const char *s)
+get_writer(const char *s)
 {
 	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -197,7 +197,7 @@ writer_of(const char *s)
 
 /* Returns the bytes that the file takes on the disk. */
 static double
-disk_bytes(const char *path)
+get_disk_bytes(const char *path)
 {
 	struct stat st;
 
@@ -229,7 +229,7 @@ remove_oldest_bounces(unsigned long most)
 	for (i = s.n, n = 0; i-- > 0; ) {
 		path = path_in(tidy.po, "postman/%s", s.v[i].name);
 		ctl = path_in(tidy.po, "postman/%s" CONTROL, s.v[i].name);
-		sum += disk_bytes(path) + disk_bytes(ctl);
+		sum += get_disk_bytes(path) + get_disk_bytes(ctl);
 		if (sum > (double)most && unlink(path) == 0) {
 			unlink(ctl);
 			n++;
@@ -324,7 +324,7 @@ is_candidate(const char *entry)
 		return name_parse(entry) != NULL && office_is_orphan(tidy.po,
 		    path_in(tidy.dir, "%s", entry) + sizeof("queue"));
 	}
-	pid = writer_of(entry);
+	pid = get_writer(entry);
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
@@ -341,7 +341,7 @@ tidy_file(const char *entry)
 	say_set_topic(path + strlen(tidy.po) + 1);
 	if (tidy.area == POSTMAN) {
 		if (strstr(entry, BOUNCE_MARK) != NULL)
-			tidy.bounces += disk_bytes(path);
+			tidy.bounces += get_disk_bytes(path);
 		if (expire_bounce(path) == 0)
 			/* a control file is not counted */
 			tidy.removed += strstr(entry, CONTROL) == NULL;
@@ -355,7 +355,7 @@ tidy_file(const char *entry)
 		set_orphan_aside(path, entry);
 	else if (tidy.area != TRANSPORT && unlink(path) == 0)
 		say("removed; its writer, process %ld, is gone",
-		    writer_of(entry));
+		    get_writer(entry));
 	else if (tidy.area == TRANSPORT && entry_is_abandoned(path, 1))
 		set_aside_both(path, entry + 1);
 }
