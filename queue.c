@@ -529,32 +529,50 @@ next_portion(const struct vertex *v)
 	    strcmp(o->thread->host, v->thread->host) == 0 ? o : NULL;
 }
 
+/* Returns the first of the pending recipients of this and later portions at the
+ * host that have this reason.  There must be one. */
+static const struct rcpt *
+find_same_reason(const struct vertex *v, const char *reason)
+{
+	const struct rcpt *r;
+
+	for (;; v = next_portion(v))
+		for (r = v->r; r < v->r + v->nr; r++)
+			if (r->state == RC_PENDING && r->reason == reason)
+				return r;
+}
+
 /* Adds the reasons of the pending recipients of this and later portions at the
- * host, as far as there is room.  Of recipients in a row with the same reason,
- * only the first counts.  A recipient without a reason has that of the host.
- * Returns the first pending recipient, or NULL. */
+ * host, as far as there is room (ctlfile.c).  A recipient without a reason has
+ * that of the host.  Returns the first pending recipient, or NULL. */
 static const struct rcpt *
 add_reasons(struct text *t, const struct vertex *v)
 {
-	const struct rcpt *r, *first = NULL, *last = NULL;
+	const struct rcpt *r, *same, *first = NULL, *last = NULL;
+	const struct vertex *w;
 	const char *why;
 
-	for (; v != NULL; v = next_portion(v))
-		for (r = v->r; r < v->r + v->nr; r++) {
+	for (w = v; w != NULL; w = next_portion(w))
+		for (r = w->r; r < w->r + w->nr; r++) {
 			if (r->state != RC_PENDING ||
 			    (last != NULL && last->reason == r->reason))
 				continue;
 			if (last == NULL)
 				first = r;
 			else
-				text_add(t, "\1%lu ", (unsigned long)r->off);
+				text_add(t, "\1%u", (unsigned)r->off);
 			last = r;
 			if (t->len + REASON_MOST + 20 > t->size)
 				return first;
+			same = find_same_reason(v, r->reason);
 			why = r->reason;
-			if (why == NULL && v->thread->deaths > 0)
-				why = v->thread->reason;
-			text_add(t, "%s", why != NULL ? why : "");
+			if (why == NULL && w->thread->deaths > 0)
+				why = w->thread->reason;
+			if (same != r)
+				text_add(t, "=%u", (unsigned)same->off);
+			else
+				text_add(t, r != first ? " %s" : "%s",
+				    why != NULL ? why : "");
 		}
 	return first;
 }

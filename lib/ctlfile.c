@@ -53,10 +53,12 @@
  * or did not want: decimal digits, or blanks for 0.  For the next warning the
  * scheduler writes one line about all recipients at a host.  Its text begins
  * with the reason of the first recipient.  Where the next recipient has another
- * reason, a ^A, the offset of that recipient and the new reason follow:
+ * reason, a ^A and the offset of that recipient follow, and then a blank and
+ * the reason; or "=" and the offset of the first recipient with that reason,
+ * so that each reason stands once:
  *
  *	d 40:120:-1::0 <tab> ^A delayed ^A ^A 1 all ^A 1795220140 <tab>
- *		451 greylisted ^A 99 452 mailbox full
+ *		451 greylisted ^A99 452 mailbox full ^A158=40
  *
  * The fourth field has the number of warnings that are due by now, and "all" if
  * a clause has delayreport.  The fifth has the time at which the recipients

@@ -367,18 +367,21 @@ const char *
 diag_reason(const struct diags *n, unsigned long off)
 {
 	static char one[300];
-	const char *s = n->text, *next = s;
+	const char *s, *next;
 	unsigned long from;
 
 	if (n->due == 0)
-		return s;
-	/* each reason after a ^A begins with the offset of the first recipient
-	 * that has it; num_upto refuses an offset behind off */
-	while ((next = strchr(next, '\1')) != NULL &&
-	    num_upto(next + 1, off, &from, &next) == 0) {
-		next += *next == ' ';
-		s = next;
-	}
+		return n->text;
+	/* num_upto refuses an offset behind off; behind "=", one that is not
+	 * before off */
+	do {
+		s = next = n->text;
+		while ((next = strchr(next, '\1')) != NULL &&
+		    num_upto(next + 1, off, &from, &next) == 0)
+			s = next;
+	} while (*s == '=' && off > 0 &&
+	    num_upto(s + 1, off - 1, &off, &next) == 0);
+	s += *s == ' ';
 	text_fmt(one, sizeof(one), "%.*s", (int)strcspn(s, "\1"), s);
 	return one;
 }

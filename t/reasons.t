@@ -197,6 +197,14 @@ fresh
 says one deferred '451 greylisted'
 says two deferred '452 mailbox full'
 put "$po" 113-1 tell h one tell h two
+long=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "x" }')
+list=
+for i in 1 2 3 4 5 6 7 8 9; do
+	says a$i deferred "451 $long"
+	says b$i deferred "452 $long"
+	list="$list tell h a$i tell h b$i"
+done
+put "$po" 114-1 $list
 ok 'the scheduler starts with an early warning' \
     start 'delayreport reporttimes=2s'
 is 'a warning of a delay has the reason of each recipient' \
@@ -204,12 +212,24 @@ is 'a warning of a delay has the reason of each recipient' \
     'one@= x-local; 451 greylisted@two@= x-local; 452 mailbox full@'
 is 'a warning of two recipients is one line of the control file' \
     "$(grep -c '^d' "$po/transport/113-1")" 1
+in_turns=451@452@451@452@451@452@451@452@451@452@451@452@451@452@451@452@451@452@
+numbers() {	# message
+	fields "$1" | tr '@' '\n' | sed -n "s/^= x-local; \(45.\) $long$/\1/p" |
+	    tr '\n' '@'
+}
+is 'a warning has the reason of each of many that take turns' \
+    "$(numbers 114-1)" $in_turns
+is 'a line for a warning has each reason once' \
+    "$(grep '^d' "$po/transport/114-1" | tr '\001 ' '\n\n' |
+    grep -c "^$long$")" 2
 sched_stop
 ok 'the scheduler starts again and tries nothing' \
     start 'queueonly expiry=1s expiry2=1s'
 is 'after a restart a DSN has the reasons of the warning' \
     "$(fields 113-1)" \
     'one@= x-local; 451 greylisted@two@= x-local; 452 mailbox full@'
+is 'after a restart a DSN has each of many reasons of the warning' \
+    "$(numbers 114-1)" $in_turns
 sched_stop
 
 # ---- over a restart -----------------------------------------------------------
