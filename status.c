@@ -64,7 +64,6 @@
 #define READ_SIZE	112	/* bytes of one read: a few requests */
 #define SUFFIX_MOST	20	/* bytes */
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
-#define NO_UID		(-1L)	/* a client of the port */
 #define CANCELS_AT_ONCE	100	/* jobs that a command ends and syncs before its
 				 * answer; more would delay mail */
 
@@ -465,13 +464,13 @@ can_log_request(void)
 	return 1;
 }
 
-/* Returns the index of a free place for a dump of the user, or -1. */
+/* Returns the index of a free place among the first n, or -1. */
 static int
-find_free_place(long uid)
+find_free_place(int n)
 {
-	int i, most = uid == 0 || uid == (long)geteuid() ? PLACES : DUMPS;
+	int i;
 
-	for (i = 0; i < most; i++)
+	for (i = 0; i < n; i++)
 		if (st.dump_pid[i] == 0)
 			return i;
 	return -1;
@@ -513,12 +512,12 @@ kill_dumps(int sig)
 			kill((pid_t)st.dump_pid[i], sig);
 }
 
-/* Answers the query by a dump, or by "busy".  A query costs the scheduler a
- * fork at most. */
+/* Answers the query by a dump, or by "busy" if the first n places are taken.  A
+ * query costs the scheduler a fork at most. */
 static void
-answer_query(int fd, long uid)
+answer_query(int fd, int n)
 {
-	int place = find_free_place(uid);
+	int place = find_free_place(n);
 	const char *answer = NULL;
 
 	if (place < 0) {
@@ -536,12 +535,11 @@ answer_query(int fd, long uid)
 void
 status_reap(long pid, int status)
 {
-	int i = 0;
+	int i;
 
-	while (i < PLACES && st.dump_pid[i] != pid)
-		i++;
-	if (i < PLACES)
-		st.dump_pid[i] = 0;
+	for (i = 0; i < PLACES; i++)
+		if (st.dump_pid[i] == pid)
+			st.dump_pid[i] = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM &&
 	    can_log_request())
 		log_info("mailq pid=%ld the dump has ended, as its client "
@@ -593,10 +591,10 @@ accept_clients(void)
 #ifndef NO_TCP
 	int fd = 0;
 
-	while (find_free_place(NO_UID) >= 0 &&
+	while (find_free_place(DUMPS) >= 0 &&
 	    (fd = accept(port_fd, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
-		answer_query(fd, NO_UID);
+		answer_query(fd, DUMPS);
 	}
 	/* while descriptors are used up, select would always return at once */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
@@ -804,7 +802,8 @@ handle_request(struct inlet *d, char *line)
 		log_bad_request(d, "no pipe for an answer, nothing done: ",
 		    word[n - 1]);
 	else if (is_query)
-		answer_query(fd, uid);
+		answer_query(fd, uid == 0 || uid == (long)geteuid() ? PLACES :
+		    DUMPS);
 	else
 		run_command(word[0], word[1], uid, fd);
 }
@@ -859,7 +858,7 @@ read_inlet(struct inlet *d)
 double
 status_prep(fd_set *in, int *max)
 {
-	int is_paused = st.accept_failed || find_free_place(NO_UID) < 0;
+	int is_paused = st.accept_failed || find_free_place(DUMPS) < 0;
 
 	if (!is_paused)
 		fd_watch(port_fd, in, max);
@@ -883,7 +882,7 @@ status_do(fd_set *in)
 	st.accept_failed = 0;
 	if (st.missing)
 		open_missing();
-	if (find_free_place(NO_UID) < 0)
+	if (find_free_place(DUMPS) < 0)
 		kill_dumps(SIGCONT);
 }
 
