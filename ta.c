@@ -123,7 +123,7 @@ struct agent {
 	struct ta ta;		/* the first member: AGENT converts */
 	struct agent *rnext, *rprev;	/* IDLE: of the ring */
 	double	due;		/* mono; when run_timer acts on the agent */
-	double	born;		/* mono; the start */
+	double	start_time;	/* mono; when the process was started */
 	int	in, out;	/* descriptors from and to the agent, one
 				 * socket or two pipes; -1: closed */
 	unsigned unanswered;	/* #idle lines that no #hungry has answered */
@@ -174,9 +174,11 @@ limit_counts(struct ring *r, int limit)
 {
 	static struct counts dsn;	/* of the channel dsn */
 
-	return limit == MAXRING ? &r->counts :
-	    limit == MAXCHANNEL ? &r->chan->counts :
-	    r->conf->dsn ? &dsn : &q.counts;
+	if (limit == MAXRING)
+		return &r->counts;
+	if (limit == MAXCHANNEL)
+		return &r->chan->counts;
+	return r->conf->dsn ? &dsn : &q.counts;
 }
 
 /* Returns the number of agents that the limit allows. */
@@ -184,9 +186,12 @@ static long
 limit_value(const struct ring *r, int limit)
 {
 	const struct setting *s = &r->conf->v;
-	long n = limit == MAXRING ? s->maxring :
-	    limit == MAXCHANNEL ? s->maxchannel : s->maxta;
+	long n = s->maxta;
 
+	if (limit == MAXRING)
+		n = s->maxring;
+	if (limit == MAXCHANNEL)
+		n = s->maxchannel;
 	if (n == 0)
 		n = LONG_MAX;
 	return limit == MAXTA ? least(n, opt.agents) : n;
@@ -260,7 +265,7 @@ count_waiting_rings(struct ring *r, int limit)
 /* Returns 1 if the ring has more than an equal share of the slots that other
  * rings wait for.  So under full load every ring gets its share. */
 static int
-should_yield(struct ring *r)
+has_more_than_share(struct ring *r)
 {
 	long n;
 	int i;
@@ -327,24 +332,6 @@ ta_set_env(struct command *c, const char *channel, const struct config *config,
 	return 0;
 }
 
-/* Starts the command for this channel, and sets ours to the descriptors from
- * and to it.  Returns its process number, or -1 with errno. */
-static long
-start_program(struct command *c, const struct setting *s, const char *channel,
-    int ours[2])
-{
-	char path[PATH_MAX_];
-
-	if (ta_set_env(c, channel, q.config, path) < 0)
-		return -1;
-	c->argv[0] = path;
-	c->uid = s->uid;
-	c->gid = s->gid;
-	c->nice = s->nice;
-	c->files = opt.agentfiles;
-	return cmd_start(c, ours);
-}
-
 /* Starts an agent for the vertex; on failure its ring or thread stops for a
  * while. */
 static void
@@ -354,6 +341,7 @@ start_agent(struct vertex *v)
 	struct thread *t = v->thread;
 	struct ring *r = t->ring;
 	const struct setting *s = &r->conf->v;
+	char path[PATH_MAX_];
 	const char *why;
 	struct agent *a;
 	long pid = -1;
@@ -364,9 +352,16 @@ start_agent(struct vertex *v)
 		stop_after_failure(r, t, 0, why);
 		return;
 	}
+	c.uid = s->uid;
+	c.gid = s->gid;
+	c.nice = s->nice;
+	c.files = opt.agentfiles;
 	a = mem_get(sizeof(*a));
-	if (a != NULL)
-		pid = start_program(&c, s, r->chan->name, fd);
+	if (a != NULL &&
+	    ta_set_env(&c, r->chan->name, q.config, path) == 0) {
+		c.argv[0] = path;
+		pid = cmd_start(&c, fd);
+	}
 	if (pid < 0) {
 		stop_after_failure(r, NULL, FORK_AGAIN, strerror(errno));
 		free(a);
@@ -378,7 +373,7 @@ start_agent(struct vertex *v)
 	a->ta.portions = r->pool->portions;
 	a->in = fd[0];
 	a->out = fd[1];
-	a->born = a->ta.heard = now.mono;
+	a->start_time = a->ta.heard = now.mono;
 	a->due = now.mono + least(s->timeout, GREETING);
 	PREPEND(q.agents, &a->ta, next, prev);
 	q.nagents++;
@@ -447,7 +442,7 @@ signal_agent(struct agent *a)
 /* An idle agent is in the list of its ring, and in that of the thread that it
  * served last, the newest first. */
 static void
-idle_add(struct agent *a)
+add_idle(struct agent *a)
 {
 	PREPEND(a->ta.ring->pool->idle, a, rnext, rprev);
 	PREPEND(a->ta.thread->idle, &a->ta, tnext, tprev);
@@ -456,7 +451,7 @@ idle_add(struct agent *a)
 }
 
 static void
-idle_del(struct agent *a)
+remove_idle(struct agent *a)
 {
 	REMOVE(a->ta.ring->pool->idle, a, rnext, rprev);
 	REMOVE(a->ta.thread->idle, &a->ta, tnext, tprev);
@@ -496,7 +491,7 @@ end_agent(struct agent *a, int by_line)
 	if (a->ta.state == TA_CLOSING)
 		return;
 	if (a->ta.state == TA_IDLE)
-		idle_del(a);
+		remove_idle(a);
 	a->ta.state = TA_CLOSING;
 	count_ending(a, 1);
 	th_update(a->ta.thread);
@@ -577,17 +572,14 @@ jobs_allowed(const struct agent *a)
 {
 	const struct setting *s = &a->ta.ring->conf->v;
 	const struct thread *t = a->ta.thread;
-	unsigned low = s->backlog > 0 ? s->backlog : 1, share;
-	unsigned high = s->overfeed + 1;
+	long low = s->backlog > 0 ? s->backlog : 1, high = s->overfeed + 1;
 	long room = fb_agents_left(t, t->nta);
 
 	if (is_fed_singly(t))
 		return 1;
-	if (high < low)
-		high = low;
-	share = room <= 0 ? high :
-	    a->ta.jobs.n + t->ready.n / (unsigned)(room + 1);
-	return share < low ? low : share < high ? share : high;
+	if (room > 0)
+		high = least(high, a->ta.jobs.n + t->ready.n / (room + 1));
+	return high > low ? high : low;
 }
 
 /* Returns 1 if the agent has reached maxage or maxjobs.  A new agent in its
@@ -598,7 +590,7 @@ is_worn_out(const struct agent *a)
 	const struct setting *s = &a->ta.ring->conf->v;
 
 	return (s->maxjobs > 0 && a->ta.njobs >= (unsigned long)s->maxjobs) ||
-	    (s->maxage > 0 && now.mono - a->born >= s->maxage);
+	    (s->maxage > 0 && now.mono - a->start_time >= s->maxage);
 }
 
 /* Returns 1 if the agent may get more jobs.  After a reload its clause may have
@@ -620,7 +612,8 @@ can_stay_on_thread(const struct agent *a)
 	unsigned stretch = th_is_local(a->ta.thread) ? 1 : STRETCH;
 
 	return can_get_jobs(a) && (a->ta.stretch < stretch ||
-	    ((r->conf->bound || !order_has_work(r)) && !should_yield(r)));
+	    ((r->conf->bound || !order_has_work(r)) &&
+	    !has_more_than_share(r)));
 }
 
 /* Returns 1 if the agent has a job of another message with the same number, by
@@ -668,23 +661,22 @@ set_busy(struct agent *a)
 	a->due = now.mono + a->ta.ring->conf->v.timeout;
 }
 
-/* Gives the vertex to a busy agent of its thread. */
+/* Gives the vertex to an idle agent, or to a busy one of its thread.  An idle
+ * agent gets jobs ahead, too. */
 static void
-feed_busy(struct agent *a, struct vertex *v)
+feed_agent(struct agent *a, struct vertex *v)
 {
+	int was_idle = a->ta.state == TA_IDLE;
+
+	if (was_idle) {
+		remove_idle(a);
+		set_busy(a);
+	}
 	th_feed(&a->ta, v);
 	send_job(a, v);
 	flush_output(a);
-}
-
-/* Gives the vertex to an idle agent. */
-static void
-feed_idle(struct agent *a, struct vertex *v)
-{
-	idle_del(a);
-	set_busy(a);
-	feed_busy(a, v);
-	feed_ahead(a);
+	if (was_idle)
+		feed_ahead(a);
 }
 
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
@@ -700,24 +692,24 @@ feed_or_release(struct agent *a)
 	if (a->ta.state != TA_BUSY || a->ta.jobs.n > 0)
 		return;
 	th_detach_agent(&a->ta);
-	stays = (a->ta.njobs < STRETCH && now.mono - a->born < SLOT_LEAST &&
-	    order_has_work(a->ta.ring)) || !should_yield(a->ta.ring);
+	stays = (a->ta.njobs < STRETCH &&
+	    now.mono - a->start_time < SLOT_LEAST &&
+	    order_has_work(a->ta.ring)) || !has_more_than_share(a->ta.ring);
 	if (!can_get_jobs(a) || !stays) {
 		end_agent(a, 1);
 		return;
 	}
 	a->ta.state = TA_IDLE;
 	a->idle_sent = 0;
-	idle_add(a);
+	add_idle(a);
 	th_update(a->ta.thread);
 }
 
 /* ---- lines of an agent ----------------------------------------------- */
 
-/* Counts a line outside the protocol.  Returns 1 if the line is to be
- * logged. */
+/* Counts a line outside the protocol.  Returns 1 if the line may be logged. */
 static int
-count_noise(struct agent *a)
+can_log_noise(struct agent *a)
 {
 	if (a->noise++ == NOISE_MOST)
 		log_warn("agent-says pid=%d channel=%s too much; no more of "
@@ -735,7 +727,7 @@ note_noise(struct agent *a, const char *what, const char *line)
 		text_fmt(a->complaint, sizeof(a->complaint), "%s", line);
 	/* before #hungry such lines mostly explain why the agent ends, and the
 	 * log has the first one in that reason */
-	if (a->ta.started && count_noise(a))
+	if (a->ta.started && can_log_noise(a))
 		log_info("agent-says pid=%d channel=%s %s%s", a->ta.pid,
 		    a->ta.ring->chan->name, what, line);
 }
@@ -822,7 +814,7 @@ handle_report(struct agent *a, char *line)
 	} else if (why == NULL) {
 		a->ta.heard = now.mono;
 		clear_complaint(a);
-	} else if (count_noise(a))
+	} else if (can_log_noise(a))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
 		    a->ta.pid, num, off, status, why);
 }
@@ -990,7 +982,7 @@ note_agent_death(struct agent *a, int status)
 		q_end_job(&a->ta, NULL);
 	th_detach_agent(&a->ta);
 	if (a->ta.state == TA_IDLE)
-		idle_del(a);
+		remove_idle(a);
 	a->ta.thread->nref--;
 	th_update(a->ta.thread);
 	count_agents(r, -1, 0, -a->ending);
@@ -1045,68 +1037,68 @@ run_timer(struct agent *a)
 
 /* ---- one vertex ------------------------------------------------------ */
 
-/* Gives the vertex to the busy agent of its host that has the fewest jobs, the
+/* Returns the busy agent of the vertex's host that has the fewest jobs, the
  * newest of several.  The agent must have fewer jobs than this number, none of
- * a twin of the message, and be one that can_get_jobs allows.  Returns 0, or -1
- * if there is none. */
-static int
-feed_least_busy(struct vertex *v, long jobs)
+ * a twin of the message, and be one that can_get_jobs allows.  Returns NULL if
+ * there is none. */
+static struct agent *
+find_least_busy(const struct vertex *v, long jobs)
 {
 	struct agent *a, *best = NULL;
 
 	if (jobs == 0 || is_fed_singly(v->thread))
-		return -1;
+		return NULL;
 	for (a = AGENT(v->thread->busy); a != NULL; a = AGENT(a->ta.tnext))
 		if ((long)a->ta.jobs.n < jobs && can_get_jobs(a) &&
 		    !has_job_of_twin(a, v)) {
 			best = a;
 			jobs = a->ta.jobs.n;
 		}
-	if (best == NULL)
-		return -1;
-	feed_busy(best, v);
-	return 0;
+	return best;
 }
 
-/* Gives the next vertex of the ring to an agent, or blocks it if its message is
- * at its share.  Returns 0 if the ring may have another vertex to feed, also
- * after a failed start; -1 if there is no vertex or no agent.  When agents are
- * free, a blocked vertex may be the next. */
-static int
+/* Gives the next vertex of the ring to an agent, which may be a new one, or
+ * blocks the vertex if its message is at its share.  When agents are free, a
+ * blocked vertex may be the next.  Sets pass_done if there is no vertex or no
+ * agent. */
+static void
 feed_next(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct vertex *v;
-	struct agent *idle;
+	struct agent *a;
 
 	r->stopped_by = NO_LIMIT;
-	while ((v = order_next_vertex(r)) == NULL) {
-		v = order_unblock_claim(r, count_free_agents(r));
-		if (v == NULL)
-			return -1;
+	while ((v = order_next_vertex(r)) == NULL &&
+	    (v = order_unblock_claim(r, count_free_agents(r))) != NULL)
 		th_update(v->thread);
+	if (v == NULL) {
+		r->pool->pass_done = 1;
+		return;
 	}
-	if (feed_least_busy(v, s->backlog) == 0)
-		return 0;
-	if (!r->conf->dsn &&
-	    !order_is_below_share(v->msg, count_free_agents(r)) &&
-	    (feed_least_busy(v, s->overfeed + 1) == 0 ||
-	    order_block_vertex(v) == 0)) {
-		th_update(v->thread);
-		return 0;
+	a = find_least_busy(v, s->backlog);
+	if (a == NULL && !r->conf->dsn &&
+	    !order_is_below_share(v->msg, count_free_agents(r))) {
+		a = find_least_busy(v, s->overfeed + 1);
+		if (a == NULL && order_block_vertex(v) == 0) {
+			th_update(v->thread);
+			return;
+		}
 	}
-	idle = AGENT(v->thread->idle);
-	if (idle == NULL && !r->conf->bound)
-		idle = r->pool->idle == NULL ? NULL : r->pool->idle->rprev;
-	if (idle != NULL) {
-		feed_idle(idle, v);
-		return 0;
-	}
-	r->stopped_by = start_limit(r, v->thread);
+	if (a == NULL)
+		a = AGENT(v->thread->idle);
+	if (a == NULL && !r->conf->bound && r->pool->idle != NULL)
+		a = r->pool->idle->rprev;
+	if (a == NULL)
+		r->stopped_by = start_limit(r, v->thread);
 	if (r->stopped_by != NO_LIMIT)
-		return feed_least_busy(v, s->overfeed + 1);
-	start_agent(v);
-	return 0;
+		a = find_least_busy(v, s->overfeed + 1);
+	if (a != NULL)
+		feed_agent(a, v);
+	else if (r->stopped_by == NO_LIMIT)
+		start_agent(v);
+	else
+		r->pool->pass_done = 1;
 }
 
 /* Gives READY vertices to idle agents that are bound to their thread. */
@@ -1120,7 +1112,7 @@ feed_bound_agents(struct ring *r)
 		if (a->ta.thread->turn.pos == 0)
 			continue;
 		order_sort_thread(a->ta.thread);
-		feed_idle(a, a->ta.thread->ready.head);
+		feed_agent(a, a->ta.thread->ready.head);
 	}
 }
 
@@ -1139,8 +1131,8 @@ send_idle_lines(struct ring *r)
 		a->unanswered++;
 		flush_output(a);
 		a->due = now.mono + s->idlemax;
-		if (s->maxage > 0 && a->born + s->maxage < a->due)
-			a->due = a->born + s->maxage;
+		if (s->maxage > 0 && a->start_time + s->maxage < a->due)
+			a->due = a->start_time + s->maxage;
 	}
 }
 
@@ -1205,7 +1197,7 @@ ta_feed_rings(void)
 			end_agent(r->pool->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->pool->pass_done = feed_next(r) < 0;
+		feed_next(r);
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle_lines(r);
 	end_longest_idle();
@@ -1228,8 +1220,9 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 	for (r = q.rings; r != NULL && !q.no_feeding; r = r->next) {
 		if (r->stopped_by == NO_LIMIT || !order_has_work(r))
 			continue;
-		again = r->start_at > now.mono ? r->start_at - now.mono :
-		    r->stopped_by == FORKRATE ? FORKRATE_AGAIN : wait;
+		again = r->stopped_by == FORKRATE ? FORKRATE_AGAIN : wait;
+		if (r->start_at > now.mono)
+			again = r->start_at - now.mono;
 		if (again < wait)
 			wait = again;
 	}

@@ -88,7 +88,7 @@ hire(struct thread *t)
 	a->ta.ring = t->ring;
 	a->ta.fed_at = -1;
 	a->in = a->out = -1;
-	a->born = a->ta.heard = now.mono;
+	a->start_time = a->ta.heard = now.mono;
 	a->due = now.mono + 1000;
 	PREPEND(q.agents, &a->ta, next, prev);
 	q.nagents++;
