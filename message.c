@@ -73,17 +73,6 @@ static unsigned joins;		/* number of calls of reason_join */
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
 
-/* Returns the reason with this text, or NULL. */
-static struct reason *
-find_reason(const char *s, unsigned hash)
-{
-	struct hlink *l = hash_first(&reasons, hash);
-
-	while (l != NULL && strcmp(OWNER(struct reason, link, l)->s, s) != 0)
-		l = hash_next(l);
-	return l == NULL ? NULL : OWNER(struct reason, link, l);
-}
-
 /* Returns a new reason, for which the caller counts the first reference; or
  * unkept if there is no room.  After a reload core may have more texts than
  * PARAMreasons. */
@@ -370,13 +359,17 @@ msg_set_reason(const struct vertex *v, struct rcpt *rcpt, const char *text)
 {
 	char s[REASON_MOST + 1];
 	unsigned hash;
+	struct hlink *l;
 	struct reason *r;
 
 	if (*text == '\0')
 		return;
 	text_fmt(s, sizeof(s), "%s", text);
 	hash = hash_text(s, 0);
-	r = find_reason(s, hash);
+	l = hash_first(&reasons, hash);
+	while (l != NULL && strcmp(OWNER(struct reason, link, l)->s, s) != 0)
+		l = hash_next(l);
+	r = l == NULL ? NULL : OWNER(struct reason, link, l);
 	if (r != NULL)
 		r->refs++;
 	free_reason(rcpt);	/* before new_reason needs the room */
@@ -465,12 +458,9 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	}
 	if (off != 0)
 		write_statistic(v, status);
-	if (off == 0)
-		q.total.dsns += !failed;
-	else if (failed)
-		q.total.failed++;
-	else
-		q.total.delivered++;
+	q.total.dsns += off == 0 && !failed;
+	q.total.failed += off != 0 && failed;
+	q.total.delivered += off != 0 && !failed;
 	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_log_name(v->msg), off, t->ring->chan->name, t->host, status,

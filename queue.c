@@ -88,7 +88,9 @@
 static struct message *ended_messages;	/* to sweep, linked by swept */
 static struct vertex *ended_vertices;	/* DONE, to sweep, linked by next */
 
-static int work_left = PASS_WORK;	/* units left in this pass */
+/* Units of work with the disk that this pass may still do.  q_run_timers sets
+ * the number, and q_run_message_timer counts it down. */
+static int work_left = PASS_WORK;
 
 /* Sets the timer of the message to this time, mono, if the timer is later or
  * not set.  NEVER changes nothing. */
@@ -152,22 +154,6 @@ write_all_tags(struct message *m)
 		else if (v->state == V_PINNED && !m->held && !must_be_pinned(v))
 			th_requeue(v, 0, v->wakeup);
 	return m->untagged ? -1 : 0;
-}
-
-/* Writes the tag and the diagnostic line of a recipient that the scheduler lets
- * fail: 0 or -1.  Without the line the tag is removed. */
-static int
-write_failure(const struct vertex *v, unsigned long off, const char *status,
-    const char *text, long when)
-{
-	const char *name = v->msg->name;
-
-	if (ctl_set_tag(name, off, '-') < 0)
-		return -1;
-	if (ctl_append_diag(name, off, "", status, text, when) == 0)
-		return 0;
-	ctl_set_tag(name, off, ' ');
-	return -1;
 }
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
@@ -360,12 +346,13 @@ last_try_time(const struct vertex *v)
 	return ago < (long)now.wall ? now.wall - (long)ago : 0;
 }
 
-/* Lets the recipient fail, on disk first: 0 or -1.  If the reason is not in
- * core, the agent dsn adds it from an earlier line. */
+/* Lets the recipient fail, with its tag and its diagnostic line on disk first:
+ * 0 or -1.  If the reason is not in core, the agent dsn adds it from an earlier
+ * line. */
 static int
 expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
-	const char *why = r->reason;
+	const char *name = v->msg->name, *why = r->reason;
 	char text[1200];
 	struct text t;
 
@@ -380,9 +367,13 @@ expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (write_failure(v, r->off, "4.4.7 (delivery time expired)", text,
-	    last_try_time(v)) < 0)
+	if (ctl_set_tag(name, r->off, '-') < 0)
 		return -1;
+	if (ctl_append_diag(name, r->off, "", "4.4.7 (delivery time expired)",
+	    text, last_try_time(v)) < 0) {
+		ctl_set_tag(name, r->off, ' ');
+		return -1;
+	}
 	finish_rcpt(v, r, RC_FAILED, "expire", text);
 	return 0;
 }
@@ -449,11 +440,9 @@ end_if_due(struct vertex *v)
 	 * or with our start at 0 */
 	double try_end = v->msg->queued > 0 ? v->msg->queued : 0;
 
-	if (v->cancel != CANCEL_NONE && v->state == V_PINNED) {
-		work_left--;
+	if (v->cancel != CANCEL_NONE && v->state == V_PINNED)
 		return cancel_now(v) == 0 || drop_if_gone(v->msg) == 0 ?
 		    NEVER : now.mono + CHECK_AGAIN;
-	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return NEVER;
 	if (at > now.mono)
@@ -469,10 +458,8 @@ end_if_due(struct vertex *v)
 		    now.mono + UNTRIED_AGAIN;
 	if (drop_if_gone(v->msg) == 0)
 		return NEVER;
-	if (v->state == V_FED || expire_vertex(v, "expired") < 0)
-		return now.mono + CHECK_AGAIN;
-	work_left--;
-	return NEVER;
+	return v->state == V_FED || expire_vertex(v, "expired") < 0 ?
+	    now.mono + CHECK_AGAIN : NEVER;
 }
 
 /* ---- warnings ---------------------------------------------------------- */
@@ -620,6 +607,7 @@ q_run_message_timer(struct message *m)
 {
 	struct vertex *v;
 	double at, next = NEVER;
+	int has_command;	/* the vertex is to be deleted or bounced */
 
 	heap_del(&q.due_messages, &m->due);
 	if (m->nvertices == 0) {	/* the files could not be removed */
@@ -627,11 +615,14 @@ q_run_message_timer(struct message *m)
 		return;
 	}
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		if (work_left <= 0 && v->state == V_PINNED &&
-		    v->cancel != CANCEL_NONE)
-			break;		/* to be deleted or bounced */
-		at = v->state != V_DONE ? end_if_due(v) : NEVER;
+		has_command = v->state == V_PINNED && v->cancel != CANCEL_NONE;
+		if (has_command && work_left <= 0)
+			break;
+		if (v->state == V_DONE)
+			continue;
+		at = end_if_due(v);
 		next = at < next ? at : next;
+		work_left -= has_command || v->state == V_DONE;
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
@@ -810,22 +801,18 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *text)
 /* Returns the notary field with this number, a DIAG_ one, and the fields behind
  * it; "" when there are fewer. */
 static const char *
-notary_field(const char *notary, int n)
+notary_field(const char *s, int n)
 {
-	for (; n > 0; n--) {
-		notary = strchr(notary, '\1');
-		if (notary == NULL)
-			return "";
-		notary++;
-	}
-	return notary;
+	for (; n > 0 && (s = strchr(s, '\1')) != NULL; n--)
+		s++;
+	return s == NULL ? "" : s;
 }
 
 /* Returns what a deferral says of the destination, HOST_ bits, by the word or
  * the status in the notary fields.  A mailbox is a destination: 4.2.x
  * (RFC 3463) says that it takes no mail now, as it is locked or full. */
 static int
-host_bits(const struct thread *t, int all, const char *notary)
+parse_host_bits(const struct thread *t, int all, const char *notary)
 {
 	/* no answer; a lost connection; a system that takes no mail now */
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
@@ -965,7 +952,8 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 	if (s->dated)
 		text = parse_retryat(v, text);
 	if (s->state == RC_PENDING)
-		defer_rcpt(v, r, host_bits(v->thread, s->all, notary), text);
+		defer_rcpt(v, r, parse_host_bits(v->thread, s->all, notary),
+		    text);
 	else if (th_is_dsn(v->thread))
 		apply_dsn_report(v, r, s, text);
 	else
