@@ -279,7 +279,7 @@ by_number(const void *a, const void *b)
 		c = strcmp(channel_of(v), channel_of(w));
 	if (c == 0)
 		c = strcmp(host_of(v), host_of(w));
-	return c != 0 ? c : v->r->off < w->r->off ? -1 : 1;
+	return c != 0 ? c : (int)v->r->off - (int)w->r->off;
 }
 
 /* Returns the word of a vertex by which by_word compares.  A variable, as qsort
@@ -292,7 +292,7 @@ by_word(const void *a, const void *b)
 	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
 	int c = strcmp(sort_word(rows.v[i]), sort_word(rows.v[j]));
 
-	return c != 0 ? c : i < j ? -1 : i > j;
+	return c != 0 ? c : (int)i - (int)j;
 }
 
 /* Sets rows.by to the indices of all rows, in this order. */
@@ -472,6 +472,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	/* ZMailer's words, by enum limit */
 	static const char *const pend[] = { NULL, ">MaxRing", ">MaxChannel",
 	    ">MaxTA", ">ForkRate", "Start" };
+	static const char tabs[] = "\t\t\t\t";	/* up to column 32 */
 	const struct ring *r = t->ring;
 	unsigned long rcpts = 0, tries = 0;
 	unsigned n = end - at;
@@ -492,8 +493,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	text_add(&out, "%s/%s/%d", r->chan->name, t->host,
 	    r->conf->bound ? 2 : 0);
 	width = out.len - begin;
-	emit("%-s", width < 8 ? "\t\t\t\t" : width < 16 ? "\t\t\t" :
-	    width < 24 ? "\t\t" : width < 32 ? "\t" : " ");
+	emit("%-s", width < 32 ? &tabs[width / 8] : " ");
 	emit("N=%-3u R=%-3lu A=%-2lu", n, rcpts, tries);
 	if (t->nta > 0) {
 		emit_agents(t);
@@ -529,16 +529,17 @@ by_thread(const void *a, const void *b)
 	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
 	const struct clause *c = get_last_clause(t->ring);
 	const struct clause *d = get_last_clause(u->ring);
-	int n;
+	int n = (c != NULL ? c->line : 0) - (d != NULL ? d->line : 0);
 
-	if (t->ring == u->ring) {
-		n = strcmp(t->host, u->host);
-		return n != 0 ? n : t->box < u->box ? -1 : t->box > u->box;
-	}
-	n = (c != NULL ? c->line : 0) - (d != NULL ? d->line : 0);
 	if (n == 0)
 		n = strcmp(t->ring->chan->name, u->ring->chan->name);
-	return n != 0 ? n : t->ring < u->ring ? -1 : 1;
+	if (n == 0 && t->ring != u->ring)
+		return t->ring < u->ring ? -1 : 1;
+	if (n == 0)
+		n = strcmp(t->host, u->host);
+	if (n == 0 && t->box != u->box)
+		return t->box < u->box ? -1 : 1;
+	return n;
 }
 
 /* Returns the thread of rows.by[at], or NULL behind the last row. */
