@@ -47,19 +47,19 @@ accept_unhide(const char *hidden, const char *path)
 
 int
 accept_hide(const char *po, const char *path, int fd, const char *name,
-    long uid, char *to, size_t size)
+    long uid, char *hidden, size_t size)
 {
-	text_fmt(to, size, "%s/private/%s.%ld.orig", po, name, uid);
-	if (path_exists(to) && strcmp(path, to) != 0) {
-		say("%s is there already; try again", to);
+	text_fmt(hidden, size, "%s/private/%s.%ld.orig", po, name, uid);
+	if (path_exists(hidden) && strcmp(path, hidden) != 0) {
+		say("%s is there already; try again", hidden);
 		return -1;
 	}
-	if (rename(path, to) < 0)
-		return say_cannot("rename to", to);
-	if (entry_is_at(fd, to))
+	if (rename(path, hidden) < 0)
+		return say_cannot("rename to", hidden);
+	if (entry_is_at(fd, hidden))
 		return 0;
 	say("it was replaced meanwhile; try again");
-	accept_unhide(to, path);
+	accept_unhide(hidden, path);
 	return -1;
 }
 

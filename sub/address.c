@@ -35,7 +35,7 @@ struct lex {
 
 struct element {
 	const char *start, *end;	/* the whole element */
-	const char *spec, *spec_end;	/* the address in it */
+	const char *spec, *spec_end;	/* the address */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
 	int	at;		/* an @ outside a route was read */
 	int	colon;		/* a : was read after an @, before any < */

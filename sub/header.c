@@ -6,8 +6,8 @@
  * is kept in memory, up to a limit; the body is only copied.
  *
  * The header ends at the first empty line, or before the first line that is no
- * field.  Such a line is the first of the body, and an empty line is put before
- * it.  It may have any length, as its first bytes show that it is no field.  A
+ * field.  Such a line begins the body, and an empty line is put before it.  The
+ * line may have any length, as its first bytes show that it is no field.  A
  * first line "From ..." comes from a mailbox and is removed.  NUL bytes in the
  * header are removed, and a CR within a line becomes a blank.
  *

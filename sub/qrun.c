@@ -47,7 +47,7 @@
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
  * looks at router/ after each interval, and when submit, which put a file
  * there, sends "NEW NUM" to the socket .submit.notify.  It reads the directory
- * only if its modification time has changed; as that has whole seconds, a
+ * only if its modification time has changed; as the time has whole seconds, a
  * directory that changed a moment ago is read again.  From time to time it
  * looks at transport/ in the same way, for queue entries that a crash
  * interrupted (recover.c), and tidies (tidy.c).
@@ -70,11 +70,10 @@
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which a change shows in the
 				 * modification time */
-#define AGAIN_MOST	900	/* seconds; a failed run doubles the pause until
-				 * it has reached this */
+#define AGAIN_MOST	900	/* seconds; a longer pause is not doubled */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
-#define RECOVER_MOST	300	/* seconds between such looks, at most */
+#define RECOVER_MOST	300	/* most seconds between looks at transport/ */
 
 struct file {
 	const char *po, *dir, *base;
@@ -158,10 +157,10 @@ env_channel(struct file *q, char *value)
 		env_null(q, value);
 }
 
-/* Mail from the agent hold skips routes to hold, or it would wait forever.  The
- * agent runs as the owner or as root.  Root gives the file to the user, and to
- * a group to which no user can give a file: so the group shows that the file is
- * the agent's. */
+/* Mail from the agent hold skips routes to hold, so that it is not held again.
+ * The agent runs as the owner or as root.  Root gives the file to the user, and
+ * to a group to which no user can give a file: so the group shows that the file
+ * is the agent's. */
 static void
 env_via(struct file *q, char *value)
 {
@@ -1085,7 +1084,7 @@ is_deferred_due(struct watch *w, const char *po, const char *table)
 
 /* tidier: the child that tidies. */
 struct tidier {
-	pid_t	pid;		/* 0: none, -1: it could not be started */
+	pid_t	pid;		/* 0: none, -1: fork failed */
 	double	due;		/* mono; the next start */
 };
 

@@ -35,7 +35,7 @@ entry_is_abandoned(const char *path, int dead)
 	return abandoned;
 }
 
-/* Recovers one control file: 0, or -1 if it stays as it is. */
+/* Recovers one control file: 0, or -1 if the file stays as it is. */
 static int
 recover_entry(const char *po, const char *name)
 {

@@ -1,10 +1,11 @@
 /*
  * say.c - writes lines to the standard error.
  *
- * Each message of submit is a line: the name that submit was called by, before
- * it the time in a log, behind it perhaps a topic, which is the file that a run
- * is at work on, and the text.  Bytes that could forge a line or disturb a
- * terminal are shown as \ooo.
+ *	20261128145600 submit: router/77: cannot be read: Input/output error
+ *
+ * A line has the time, in a log; the name that submit was called by; perhaps a
+ * topic, mostly the file that a run is at work on; and the text.  Bytes that
+ * could forge a line or disturb a terminal are shown as \ooo.
  *
  * The last line is kept, for a reply of SMTP and as the reason of a deferral.
  */

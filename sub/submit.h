@@ -390,10 +390,10 @@ int	entry_is_abandoned(const char *path, int dead);
  * accept.c - turns a file that a user owns into one of the post office
  * ====================================================================== */
 
-/* Renames the file at path, open as fd, into private/ and sets to to its path
- * there: 0, or -1 after saying why. */
+/* Renames the file at path, open as fd, into private/ and sets hidden to its
+ * new path: 0, or -1 after saying why. */
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
-	    long uid, char *to, size_t size);
+	    long uid, char *hidden, size_t size);
 /* Renames the file back to path, or says where the file is if that fails. */
 void	accept_unhide(const char *hidden, const char *path);
 /* Copies size bytes of fd and syncs the copy.  seen: an earlier status of the
@@ -445,8 +445,8 @@ int	etrn_request(const char *po, const char *host);
 #define ASIDE_SIZE	840	/* bytes of a path in postman/ */
 #define TIDY_EVERY	1200	/* least seconds between two rounds */
 
-/* Makes a path of ASIDE_SIZE bytes in postman/ that is not in use: base, then
- * end. */
+/* Makes a path in postman/ that is not in use, of base and end; to has
+ * ASIDE_SIZE bytes. */
 void	aside_make_path(char *to, const char *po, const char *base,
 	    const char *end);
 /* Runs a round, if one is due.  Removes double bounces after postmanage

@@ -26,15 +26,15 @@
  *
  * now.up counts from the boot.  If it is less than at the last round, the
  * machine was booted between them, and at least now.up seconds have passed.  So
- * the time between two rounds is known or is underestimated; and as it may be
- * another machine that has the disk now, it counts as one day at most.
+ * the time between two rounds is known or is underestimated.  The time counts
+ * as one day at most, as another machine may have the disk now.
  *
  * An abandoned file or an orphan must have been met, unchanged, for an hour,
  * and an unfinished control file for a day.  Each area has a small table of
  * such files; if it is full, further files wait until there is room.  So a user
  * who fills public/ takes no place from orphans.  A file is known by a hash of
- * its path and its lstat; for a file that was changed or replaced, that time
- * begins again.
+ * its path and its lstat; for a file that was changed or replaced, the hour or
+ * the day begins again.
  *
  * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
  * is new, then .bounce-0-HOUR with the hour of tidy time in which a round has
