@@ -70,6 +70,8 @@ static struct {
 	int	has_others;	/* 1: an option that -n ignores was given */
 	unsigned nvars;		/* texts in opt.vars */
 	const char *config;	/* path of the configuration */
+	const char *logdir;	/* directory of the log, without -L */
+	const char *logfile;	/* NULL: standard error */
 	const char *self;	/* path of this program, or a name without a
 				 * slash */
 } me;
@@ -245,7 +247,7 @@ apply_option(int c, char *arg)
 		}
 		opt.scanmax = parse_number(c, arg, 1, 999999999L);
 		break;
-	case 'L': opt.logfile = arg; break;
+	case 'L': me.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
 	case 'M': log_warn("option -M %s has no effect", arg); break;
 	case 'N':
@@ -266,8 +268,8 @@ apply_option(int c, char *arg)
 
 /* ---- locations ------------------------------------------------------- */
 
-/* Returns a copy of the three texts, joined; that between has a byte at most.
- * Made at the start only, and never freed. */
+/* Returns a copy of the three texts, joined; between has one byte at most.
+ * Only the start makes such texts, which are never freed. */
 static char *
 join_texts(const char *a, const char *between, const char *b)
 {
@@ -391,7 +393,7 @@ set_locations(void)
 	set_location(&opt.postoffice, "POSTOFFICE", POSTOFFICE);
 	set_location(&opt.mailbin, "MAILBIN", MAILBIN);
 	set_location(&opt.mailshare, "MAILSHARE", MAILSHARE);
-	set_location(&opt.logdir, "LOGDIR", LOGDIR);
+	set_location(&me.logdir, "LOGDIR", LOGDIR);
 	opt.rendezvous = find_location(opt.rendezvous, "RENDEZVOUS", NULL);
 	if (opt.envfile != NULL)	/* for agents that -n runs */
 		add_var(join_texts("ZCONFIG", "=", opt.envfile), 1);
@@ -402,10 +404,10 @@ set_locations(void)
 		me.config = join_texts(opt.mailshare, "/", "scheduler.cf");
 	else if (!me.check)	/* -n prints the path as written */
 		me.config = make_absolute(me.config);
-	if (opt.logfile != NULL)
-		opt.logfile = make_absolute(opt.logfile);
+	if (me.logfile != NULL)
+		me.logfile = make_absolute(me.logfile);
 	else if (me.daemon)
-		opt.logfile = join_texts(opt.logdir, "/", "scheduler");
+		me.logfile = join_texts(me.logdir, "/", "scheduler");
 }
 
 /* ---- the configuration ----------------------------------------------- */
@@ -439,7 +441,7 @@ static int
 log_to_file(const struct config *c)
 {
 	mode_t mask = umask(c->logaddresses ? 027 : 022);
-	int rc = opt.logfile != NULL ? log_open(opt.logfile) : 0;
+	int rc = me.logfile != NULL ? log_open(me.logfile) : 0;
 
 	umask(mask);
 	return rc;
@@ -532,7 +534,7 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	log_new_error(log_to_file(q.config), &log_error, opt.logfile);
+	log_new_error(log_to_file(q.config), &log_error, me.logfile);
 	log_new_error(msg_open_statlog(), &statlog_error, opt.statlog);
 }
 
@@ -791,7 +793,7 @@ begin_log(const struct config *c)
 		start_syslog_child();
 	if (log_to_file(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
-		    opt.logfile, fd_own_why());
+		    me.logfile, fd_own_why());
 	if (me.daemon && stdio_to_null() < 0)
 		die(X_OSERR, "/dev/null: %s", strerror(errno));
 }

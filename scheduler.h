@@ -561,12 +561,12 @@ struct ta {
 /* ---- the command line (set by scheduler.c) ---------------------------- */
 
 struct options {
-	const char *postoffice, *mailbin, *mailshare, *logdir;
+	const char *postoffice, *mailbin, *mailshare;
 	const char *envfile;	/* -Z, which agents get as ZCONFIG; or NULL */
 	char	**vars;		/* NAME=value, NULL at the end: locations, the
 				 * lines of envfile, PATH; of equal names the
 				 * first counts */
-	const char *logfile, *statlog;	/* statlog may be NULL */
+	const char *statlog;	/* -l, or NULL */
 	const char *rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */
 	int	freeze;		/* -F */
