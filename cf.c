@@ -182,8 +182,8 @@ static const struct pair variables[] = {
 	{ "mailname", "ORGDOMAIN" }, { NULL, NULL }
 };
 
-/* The settings of the channel dsn: defaults before any clause, and those that
- * no clause can change. */
+/* The settings of the channel dsn: defaults before any clause, and settings
+ * that no clause can change. */
 static const struct pair dsn_defaults[] = {
 	{ "interval", "5" }, { "retries", "1 2 4 8 12" },
 	{ "timeout", "30m" }, { "overfeed", "10" }, { "order", "age" },
@@ -251,8 +251,8 @@ static struct {
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
-	int	temporary;	/* errors that may be temporary; errors counts
-				 * them, too */
+	int	temporary;	/* errors that may be temporary, a part of
+				 * errors */
 	const char *word;	/* the keyword or pattern that errors name, or
 				 * "-" */
 	int	word_line;	/* the line of word */
@@ -1040,8 +1040,8 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	rd.config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
 		set_param_default(k);
-	/* here and not for each conf, so that a group that cannot be looked up
-	 * is an error of this reading */
+	/* each conf copies the defaults: a default group that cannot be looked
+	 * up is an error of this reading */
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
 			set_keyword(k, &r->defaults, k->def);
@@ -1145,7 +1145,7 @@ set_pairs(struct setting *v, const struct pair *values)
 		    values->value);
 }
 
-/* Sets values that no clause can change, and values that follow from others.
+/* Sets values that no clause can change, and values that depend on others.
  * For a host of "-" a mailbox has one agent at most, and messages to several
  * mailboxes any number, whatever maxthr is. */
 static void

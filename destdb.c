@@ -6,8 +6,8 @@
  *
  * This line says: smtp/mx.test is dead, is tried again 540 seconds after the
  * file was written, died 3 times in a row, was last used 60 seconds before the
- * file was written, and has this last reason.  A destination with a window of 8
- * has 8 instead of 0, and "-" instead of 540.
+ * file was written; the last reason was "no route to host".  The line of a
+ * destination with a window of 8 has 8 instead of 0, and "-" instead of 540.
  *
  * PARAMdestdb names a file, or a directory where each host has a file with its
  * own name.  Our file is read at the start and written at the end.  A round
@@ -18,9 +18,9 @@
  * Each round reads the files of other hosts, for dead destinations only.  A
  * destination that is dead there, and had no good report here since its last
  * use there, is dead here for the next three rounds, or for its dead time if
- * that is shorter.  Each round begins the three rounds anew as long as the file
- * says so.  Such a destination is not written to our file; else two hosts could
- * keep it dead between them.
+ * that is shorter.  Each round in which the destination is still dead there
+ * begins the three rounds anew.  Such a destination is not written to our file:
+ * two hosts that read each other's files could keep it dead without end.
  *
  * The time since a file was written is our wall time less the wall time of its
  * first line, or 0 if one of the clocks is not set or the difference is below
@@ -51,8 +51,7 @@ static struct {
 	char	path[PATH_MAX_];	/* PARAMdestdb; "": none */
 	double	due;		/* mono; the next round */
 	unsigned errors;	/* errors in this round */
-	unsigned last_errors;	/* errors in the round before; 0: none, or path
-				 * is new */
+	unsigned last_errors;	/* errors in the round before, with this path */
 	unsigned most;		/* destinations in core; beyond this number the
 				 * files of other hosts add no destination */
 } db;
@@ -104,7 +103,7 @@ is_shared(void)
 	    (stat(db.path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* Returns the path of our file. */
+/* Returns the path of our file, valid until the next call. */
 static const char *
 own_path(void)
 {
@@ -174,8 +173,8 @@ write_records(FILE *f)
 static void
 write_own_file(void)
 {
-	/* until it is renamed, the new file has a name that begins with a dot,
-	 * and other hosts ignore it */
+	/* until its rename, the new file has a name that begins with a dot;
+	 * other hosts ignore such names */
 	if (fd_replace(own_path(), write_records) < 0) {
 		log_problem(own_path(), "cannot be written: ", strerror(errno));
 		return;
@@ -284,8 +283,8 @@ restore_state(struct thread *t, const struct record *r)
 }
 
 /* Makes a destination dead that is dead in the file of another host, unless a
- * good report here was later than its last use there.  The next rounds prolong
- * its dead time as long as the file says so. */
+ * good report here was later than its last use there.  Each later round in
+ * which the destination is still dead there prolongs its dead time here. */
 static void
 sleep_by_file(struct thread *t, const struct record *r, const char *other)
 {
@@ -399,8 +398,8 @@ read_records(struct lines *l, const char *path, const char *other)
 		    strerror(l->error));
 }
 
-/* Reads our own file (other is NULL) or that of another host, which is ignored
- * if it is no regular file. */
+/* Reads our own file (other is NULL) or the file of another host.  A file of
+ * another host that is not regular is ignored. */
 static void
 read_dest_file(const char *path, const char *other)
 {

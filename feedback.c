@@ -87,7 +87,7 @@ feedback_step(const struct fb_rule *r, long window)
 	return r->x;
 }
 
-/* Returns the window, but the limit at most. */
+/* Returns the window, or the limit if the window is larger. */
 static long
 cap_window(const struct feedback *f, long window)
 {
@@ -211,8 +211,8 @@ factor_wait(const struct setting *s, unsigned at)
 }
 
 /* Returns the wait after moving its end towards the nearest multiple of the
- * interval.  This retry and those left up to number skew share the distance;
- * each share is rounded up to seconds. */
+ * interval.  This retry and the later ones up to number skew share the
+ * distance; each share is rounded up to seconds. */
 static long
 align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 {
@@ -220,7 +220,8 @@ align_wait(const struct setting *s, long wait, unsigned tries, time_t wall)
 
 	if (wall <= 0)
 		return wait;
-	/* seconds from the multiple to the end; below 0: the end is earlier */
+	/* seconds from the multiple to the end of the wait; below 0: the end
+	 * is earlier */
 	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
 	if (off > s->interval / 2)
 		off -= s->interval;

@@ -2,8 +2,8 @@
  * held.c - the list of holds, which operators set and release.
  *
  * A hold is on a message, by the name of its files without hash directories,
- * or on addresses, by a pattern for channel/host as in scheduler.cf(5).  It
- * lasts until it is released or its message ends, also over a restart: each
+ * or on addresses, by a pattern for channel/host as in scheduler.cf(5).  A hold
+ * lasts until its release or the end of its message, also over a restart: each
  * change writes the whole list to a new file, syncs it and renames it to
  * $POSTOFFICE/.mailq.holds.  A hold is a line:
  *
@@ -86,7 +86,7 @@ parse_hold(char *line, int *dropped)
 		return 0;
 	if ((is_address || strncmp(line, "message ", 8) == 0) &&
 	    line[8] != '\0') {
-		/* another errno: a directory cannot be searched now */
+		/* with another errno a directory cannot be searched now */
 		if (!is_address && spool_find_file(line + 8, name) < 0 &&
 		    errno == ENOENT) {
 			log_info("holds msg=%s is not in the spool; its hold "

@@ -16,7 +16,7 @@
  * check_only, only checks existing directories, if root or their owner runs the
  * program.  Returns 0, or the exit code after logging the reason. */
 int	spool_setup(int check_only);
-/* Sets name, of NAME_MAX_ bytes like those of the functions below, to the next
+/* Sets name, of NAME_MAX_ bytes as in the functions below, to the next
  * entry that may be a control file, as a path below transport/: names from
  * datagrams first, then those of the scan.  Returns 1, or 0 if there is none
  * now.  Sets q.scanned. */
@@ -30,12 +30,12 @@ double	spool_prep(fd_set *in, int *max);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the message was there when its directory was last scanned whole:
- * the st_ctime of its message file is earlier.  status is that of the message
- * file, or NULL: it is not known. */
+ * the st_ctime of its message file is earlier.  status is the status of the
+ * message file, or NULL if that is not known. */
 int	spool_was_scanned(const char *name, const struct stat *status);
 /* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
- * stub whose directory is not due yet.  With check_type, it also returns 0 if
- * the file is no regular one, or cannot be looked up now. */
+ * stub whose directory is not due yet.  With check_type, also returns 0 if the
+ * file is not regular, or cannot be looked up now. */
 int	spool_is_file_due(const char *name, int check_type);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory
@@ -46,12 +46,12 @@ int	spool_find_file(const char *base, char *name);
  * st_mode 0 if there is none.  Returns 0, or -1 if the files have to be tried
  * again later. */
 int	spool_place_files(char *name, struct stat *message);
-/* Removes both files, the message file first: 0 or -1. */
+/* Removes the message file, then the control file: 0 or -1. */
 int	spool_remove(const char *name);
 /* Returns 1 if the control file does not exist any more. */
 int	spool_is_gone(const char *name);
-/* Moves both files to postman/, with a mark for a double bounce, and logs why:
- * 0 or -1. */
+/* Moves the message file and the control file to postman/, with a mark for a
+ * double bounce, and logs why: 0 or -1. */
 int	spool_set_aside(const char *name, int is_double_bounce,
 	    const char *why);
 /* Writes a line to the verbose log of the message, if it has one. */
@@ -95,7 +95,8 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * ====================================================================== */
 
 /* finding: what the reader of the file reports.  CF_NOTICE: a value or keyword
- * is taken in another meaning; CF_IGNORED: a word of ZMailer has none here. */
+ * is taken in another meaning; CF_IGNORED: a word of ZMailer has no meaning
+ * here. */
 enum finding { CF_ERROR, CF_NOTICE, CF_IGNORED };
 /* Reads the file, and the PARAMs in the file of -Z.  Passes each finding in the
  * file to say, as a line "file:line: keyword: reason" without a newline.
@@ -122,8 +123,8 @@ enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
 	enum type type;
-	size_t	at, size;	/* offset and size, in bytes, of the member of
-				 * struct setting or config */
+	size_t	at, size;	/* offset and size, in bytes, of the value in a
+				 * setting or in a config */
 	long	min, max;
 	const char *def;	/* the default, or NULL */
 };
@@ -140,8 +141,8 @@ int	held_read_file(void);
 /* Returns the pattern of a hold on this address, valid until its release, or
  * NULL. */
 const char *held_match_address(const char *channel, const char *host);
-/* Returns the hold on addresses with this pattern, or with is_address 0 the one
- * on the message with this name; or NULL. */
+/* Returns the hold on addresses with this pattern; or, with is_address 0, the
+ * hold on the message with this name; or NULL. */
 const struct hold *held_get(int is_address, const char *text);
 /* Sets the hold that held_get would return, or releases it if on is 0.  Returns
  * 0; or -1 with the list unchanged if the pattern is wrong, the list cannot be
@@ -163,9 +164,9 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Splits a vertex of which no recipient is finished.  most is less than the
- * number of its recipients: the vertex keeps that many, the last ones.  Returns
- * a new vertex, on no list, with the others, or NULL without memory. */
+/* Splits a vertex that has more than most recipients, none of them finished.
+ * The vertex keeps the last recipients, in this number; a new vertex, on no
+ * list, gets the others.  Returns the new vertex, or NULL without memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE.  Its pending
  * recipients are no longer counted. */
@@ -325,10 +326,10 @@ void	th_dequeue(struct vertex *);
  * 1; or WAIT until wakeup, mono; or READY, if wakeup is past. */
 void	th_requeue(struct vertex *, int is_pinned, double wakeup);
 /* Looks up the hold on the address of the thread again.  If a hold has ended,
- * makes the vertices of the thread due and returns 1. */
+ * makes the vertices of the thread due.  Returns 1 if so, else 0. */
 int	th_update_hold(struct thread *);
-/* Takes a working agent off its thread; an idle one stays as it is.  The caller
- * calls th_update. */
+/* Takes a working agent off its thread, and does nothing to an idle one.  The
+ * caller calls th_update. */
 void	th_detach_agent(struct ta *);
 /* Notes the first #hungry of the agent, whose first job is split now if its job
  * lines may name recipients. */

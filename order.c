@@ -511,7 +511,7 @@ preempt_current(struct claim *current, struct vertex *own)
 	    preempt_claim(current, rival) == 0 ? v : own;
 }
 
-/* The claim of the vertex no longer counts it as READY. */
+/* The claim of the vertex no longer counts the vertex as READY. */
 void
 order_dequeue(struct vertex *v, int is_fed)
 {
@@ -638,7 +638,7 @@ offer_vertices(struct thread *t, int open)
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
 		c = count_in_claim(v);
 		if (c == NULL)
-			return;		/* no memory; a later change helps */
+			return;		/* a later change tries this again */
 		list_remove(&t->ready, v);
 		v->offered = 1;
 		list_append(&c->offer, v);

@@ -48,8 +48,8 @@ struct feedback {
 };
 
 /*
- * setting: the values of keywords.  The setting of a clause has the values in
- * its text, the setting of a conf has a value for every keyword.
+ * setting: the values of keywords.  The setting of a clause has the values that
+ * the clause gives, the setting of a conf has a value for every keyword.
  */
 #define NUMBERS_MOST	100	/* numbers in a list */
 #define KEYWORDS_MAX	64
@@ -80,10 +80,10 @@ struct setting {
 	long	slotloan;	/* missing slots that a preemption tolerates */
 	long	slotdiscount;	/* percent of the slots for a preemption that
 				 * may be missing */
-	long	minslots;	/* slots that a message must be able to earn,
-				 * or it is never preempted */
-	long	skew;		/* the first retry that is moved to a multiple
-				 * of interval; the first of all is 1 */
+	long	minslots;	/* slots; a message that cannot earn so many is
+				 * never preempted */
+	long	skew;		/* number, from 1, of the first retry that is
+				 * moved to a multiple of interval */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* user and group of the agent */
 	struct numbers {
@@ -95,7 +95,8 @@ struct setting {
 	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
 	const char *command;	/* NULL: no command */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
-	long	bychannel;	/* 0, 1; no effect: all rings are by channel */
+	long	bychannel;	/* 0, 1; no effect, but scheduler -n prints the
+				 * keyword */
 	const char *text[KEYWORDS_MAX];	/* the value as written, by row of the
 				 * keyword table; NULL: not given */
 };
@@ -113,7 +114,7 @@ struct clause {
 /*
  * conf: the values for an address, from all clauses that match the address up
  * to the first one with a command.  Each combination of clauses has one conf,
- * and another one for the channel dsn, owned by its config.
+ * and another one for the channel dsn.  A config owns its confs.
  */
 struct conf {
 	struct conf *next;
@@ -229,8 +230,8 @@ struct vertex {
 	struct rcpt *r;		/* nr recipients; &one for none or one */
 	struct rcpt one;
 	unsigned nr : 28;
-	unsigned warned : 4;	/* warnings sent so far, with those that the
-				 * agent dsn has to send now */
+	unsigned warned : 4;	/* warnings sent so far, including warnings
+				 * that the agent dsn has to send now */
 	unsigned npending;	/* recipients not finished, RC_PENDING */
 	unsigned counted;	/* READY: recipients of the vertex that its
 				 * claim counts */
@@ -246,14 +247,14 @@ struct vertex {
 	unsigned dated : 1;	/* WAIT: wakeup is a retryat */
 	unsigned returned : 1;	/* 1: the vertex was the oldest job of an agent
 				 * that ended, and nothing shows that the agent
-				 * had begun it */
+				 * had begun the job */
 	unsigned cancel : 2;	/* enum cancel: delete or bounce the vertex;
 				 * FED: after the report; PINNED: in a later
 				 * pass */
 	unsigned host_bits : 3;	/* HOST_ bits of this job */
 	unsigned offered : 1;	/* READY: 1: on the list of its claim */
-	unsigned portion : 1;	/* other vertices have recipients of the message
-				 * at this host, or had some */
+	unsigned portion : 1;	/* 1: other vertices have or had recipients of
+				 * the message at this host */
 };
 
 /* What becomes of the files of a message at its end.  From END_DROP on, no mail
@@ -276,9 +277,9 @@ struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct claim *claims;	/* one for each ring with READY vertices of the
 				 * message, at most; owned by order.c */
-	struct chan *chan;	/* the channel that counts the message: that of
-				 * the first recipient; dsn, when only a DSN
-				 * is left */
+	struct chan *chan;	/* the channel that counts the message: the
+				 * first recipient's; dsn, when only a DSN is
+				 * left */
 	struct vertex *vertices;	/* linked by mnext */
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
@@ -295,7 +296,8 @@ struct message {
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned nvertices;	/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned ndsn : 2;	/* those of nvertices on the channel dsn */
+	unsigned ndsn : 2;	/* vertices on the channel dsn, a part of
+				 * nvertices */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before, or
 					 * a start has skipped its file */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
@@ -304,7 +306,8 @@ struct message {
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
 	unsigned dsn_stale : 1;	/* a recipient was done after the agent dsn
-				 * last got the message: the DSN lacks it */
+				 * last got the message, and the DSN lacks that
+				 * recipient */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned is_complete : 1;	/* all recipients are done; a line
 				 * "complete" was logged, or is not due */
@@ -336,7 +339,7 @@ struct list {
  * thread: a destination, which is a channel and a host: its state by reports,
  * and its vertices.  With a host of "-" each mailbox is a destination: messages
  * with one recipient there have a thread for each box, messages with several
- * share one thread.  Owned by thread.c.
+ * recipients share one thread.  Owned by thread.c.
  *
  *	unused: no ring --th_get--> in use: in a ring
  *			<--sweep--
@@ -387,9 +390,9 @@ struct thread {
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
-	unsigned fresh;		/* vertices appended to ready since it was
-				 * sorted; order=preempt: only those that belong
-				 * elsewhere */
+	unsigned fresh;		/* vertices appended to ready since that list
+				 * was sorted; order=preempt: only vertices that
+				 * belong elsewhere in the list */
 	struct vertex *new_vertex;	/* vertex of the control file that is
 					 * being read, or NULL */
 	unsigned char can_take_agent;	/* order=preempt: 1: another agent may
@@ -481,7 +484,7 @@ struct queue {
 	unsigned long leavers[LEAVERS];	/* arguments of the latest calls */
 	struct message *largest;	/* message with the most recipients
 					 * about a second ago, or NULL */
-	struct thread *all;	/* threads in use, those of the host - first */
+	struct thread *all;	/* threads in use, the host "-" first */
 	struct thread *unused;	/* other threads, the longest unused first */
 	int	unsaved;	/* USES and CHANGES */
 	struct ring *rings;
@@ -496,8 +499,8 @@ struct queue {
 	unsigned long events;	/* counts messages loaded, destinations that
 				 * died and claims moved to the end of the line:
 				 * the order in which these happened */
-	/* for the dump and the log; without DSNs; recipients of forgotten
-	 * messages are taken off rcpts_in, until they are loaded again */
+	/* for the dump and the log; without DSNs; rcpts_in does not count the
+	 * recipients of forgotten messages */
 	unsigned long msgs_out, rcpts_in, rcpts_out;
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
@@ -513,9 +516,9 @@ struct queue {
 
 extern struct queue q;
 
-/* Notes the number of a message whose vertices perhaps all wait from now on; 0:
- * that of some messages, unknown which.  intake.c forgets such messages when
- * core is full. */
+/* Notes the number of a message whose vertices perhaps all wait from now on.  0
+ * stands for messages whose numbers are not known.  intake.c forgets such
+ * messages when core is full. */
 #define note_leaver(num) (q.leavers[q.nleavers++ % LEAVERS] = (num))
 
 /* ---- transport agents (ta.c) ----------------------------------------- */

@@ -308,7 +308,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	t->held = held_match_address(chan->name, host);
 	WAKING(t)->woken = -NEVER;
 	revive_if_due(t);
-	if (th_is_local(t))	/* th_trigger_host reads these first */
+	if (th_is_local(t))	/* th_trigger_host finds these at the front */
 		PREPEND(q.all, t, next, prev);
 	else
 		APPEND(q.all, t, next, prev);
@@ -331,7 +331,7 @@ th_is_matched(const struct thread *t, char *const *patterns)
 /* ---- turns ----------------------------------------------------------- */
 
 /* Returns why no vertex of the thread can go, or WHY_NONE.  Of several causes,
- * those that only an operator can end come first. */
+ * causes that only an operator can end come first. */
 static enum why
 why_blocked(const struct thread *t)
 {
