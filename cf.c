@@ -95,7 +95,7 @@ const struct keyword cf_keywords[] = {
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
 	/* the command, and which vertices go, in which order */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
-	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, NULL },
+	{ "bychannel", T_FLAG, 0, 0, 0, 1, NULL },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, NULL },
 	{ "order", T_ORDER, AT(order), 0, 0, "random" },
 	{ "slotcost", T_NUMBER, AT(slotcost), 0, 1000, "5" },
@@ -736,7 +736,8 @@ set_command(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* Stores a value.  Returns NULL, or what is wrong with it. */
+/* Stores a value, unless the keyword has no effect.  Returns NULL, or what is
+ * wrong with the value. */
 static const char *
 store_value(const struct keyword *k, void *values, const char *s)
 {
@@ -746,7 +747,8 @@ store_value(const struct keyword *k, void *values, const char *s)
 	    set_id, set_choice, set_choice, set_rule, set_rate, set_list,
 	    set_list, set_port, set_command, set_path, set_path, set_text };
 
-	return setters[k->type](k, (char *)values + k->at, s);
+	return k->size == 0 ? NULL :
+	    setters[k->type](k, (char *)values + k->at, s);
 }
 
 /* Stores a value, or reports what is wrong with it. */

@@ -389,7 +389,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 
 	if (k->type <= T_ANSWER)
 		memcpy(&n, (const char *)v + k->at, sizeof(n));
-	if (k->type == T_FLAG && n)
+	if (k->type == T_FLAG && text != NULL && *text == '1')
 		fprintf(out, "\t%s\n", k->name);
 	else if (k->type == T_COMMAND && text == NULL)
 		fprintf(out, "\t# no command: such mail waits\n");

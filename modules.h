@@ -124,7 +124,8 @@ struct keyword {
 	const char *name;	/* NULL: the end of the table */
 	enum type type;
 	size_t	at, size;	/* offset and size, in bytes, of the value in a
-				 * setting or in a config */
+				 * setting or in a config; size 0: the keyword
+				 * has no effect */
 	long	min, max;
 	const char *def;	/* the default, or NULL */
 };

@@ -95,8 +95,6 @@ struct setting {
 	long	delayreport;	/* 1: warnings need no NOTIFY=DELAY */
 	const char *command;	/* NULL: no command */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
-	long	bychannel;	/* 0, 1; no effect, but scheduler -n prints the
-				 * keyword */
 	const char *text[KEYWORDS_MAX];	/* the value as written, by row of the
 				 * keyword table; NULL: not given */
 };
