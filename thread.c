@@ -658,6 +658,7 @@ note_answer(struct thread *t)
 void
 th_count_report(struct thread *t, int host_bits)
 {
+	const char *kind = host_bits & HOST_GOOD ? "good" : "none";
 	long was = t->window;
 	int died;
 
@@ -671,12 +672,12 @@ th_count_report(struct thread *t, int host_bits)
 		th_sleep(t);
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
-		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
-		    t->chan->name, t->host, host_bits & HOST_BAD ? "bad" :
-		    host_bits & HOST_GOOD ? "good" : "none", t->window, t->nta,
-		    (long)(t->success * 100), (long)(t->failure * 100),
-		    (long)(t->cohorts * 100), died ? " dead" : was == 0 &&
-		    t->window > 0 ? " revived" : "");
+		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s%s",
+		    t->chan->name, t->host, host_bits & HOST_BAD ? "bad" : kind,
+		    t->window, t->nta, (long)(t->success * 100),
+		    (long)(t->failure * 100), (long)(t->cohorts * 100),
+		    died ? " dead" : "",
+		    was == 0 && t->window > 0 ? " revived" : "");
 }
 
 /* ---- agents come and go ---------------------------------------------- */
