@@ -212,7 +212,7 @@ unescape_word(char *s)
 
 /* Returns a number from 0 to most, or -1. */
 static long
-to_number(const char *s, long most)
+parse_count(const char *s, long most)
 {
 	unsigned long n;
 
@@ -240,10 +240,10 @@ parse_record(struct lines *l, long age, struct record *r)
 		return -1;
 	r->channel = f[0];
 	r->host = f[1];
-	r->window = to_number(f[2], WINDOW_MOST);
-	r->left = to_number(f[3], SPAN_MOST);
-	r->tries = to_number(f[4], USHRT_MAX);
-	used = to_number(f[5], SPAN_MOST);
+	r->window = parse_count(f[2], WINDOW_MOST);
+	r->left = parse_count(f[3], SPAN_MOST);
+	r->tries = parse_count(f[4], USHRT_MAX);
+	used = parse_count(f[5], SPAN_MOST);
 	r->reason = f[6];
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
 	    (r->window == 0) != (r->left >= 0))	/* "-" gave -1 */
@@ -364,7 +364,7 @@ parse_head(struct lines *l)
 	if (!line_next(l) || !is_whole_line(l) ||
 	    strncmp(l->line, HEAD, n) != 0)
 		return -1;
-	wall = to_number(l->line + n, LONG_MAX);
+	wall = parse_count(l->line + n, LONG_MAX);
 	if (wall < SANE_WALL)
 		return wall < 0 ? -1 : 0;
 	return whole_seconds((double)now.wall - wall);
