@@ -336,10 +336,8 @@ make_absolute(const char *path)
 static const char *
 find_location(const char *given, const char *name, const char *def)
 {
-	const char *s = given;
+	const char *s = given != NULL ? given : getenv(name);
 
-	if (s == NULL)
-		s = getenv(name);
 	if (s == NULL || *s == '\0')
 		s = cf_get_var(name);
 	return make_absolute(s != NULL && *s != '\0' ? s : def);
@@ -380,12 +378,10 @@ set_locations(void)
 		die(X_OSERR, "current directory: %s", strerror(errno));
 	if (strchr(me.self, '/') != NULL)
 		me.self = make_absolute(me.self);
-	if (opt.envfile == NULL)
-		opt.envfile = getenv("ZCONFIG");
-	if (opt.envfile != NULL) {
-		opt.envfile = make_absolute(opt.envfile);
+	opt.envfile = make_absolute(opt.envfile != NULL ? opt.envfile :
+	    getenv("ZCONFIG"));
+	if (opt.envfile != NULL)
 		read_vars(opt.envfile);
-	}
 	levels = cf_get_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
