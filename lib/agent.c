@@ -193,7 +193,7 @@ user_become(const char *user, uid_t uid, gid_t gid)
 #endif
 	if (setgid(gid) < 0 || setuid(uid) < 0)
 		return -1;
-	errno = EPERM;		/* if root can come back */
+	errno = EPERM;		/* if the process can become root again */
 	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 

@@ -59,7 +59,7 @@ int	user_become(const char *name, uid_t, gid_t);
 void	signal_set(int sig, void (*handler)(int));
 void	signal_set_unless_ignored(int sig, void (*handler)(int));
 
-void	fd_close_from(int fd);	/* closes fd and all above, before an exec */
+void	fd_close_from(int fd);	/* closes fd and all larger ones, for an exec */
 /* Syncs the directory, so that new names in it are on disk.  DIR_ERROR sets
  * errno; DIR_CANNOT means that the system cannot sync a directory, or that this
  * user may not read it. */

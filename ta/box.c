@@ -380,7 +380,7 @@ write_message(struct mail *m, const char *path, int is_mbox)
 	f.put = put_bytes;
 	f.out = m;
 	f.quotes = f.requotes = f.in_body = is_mbox;
-	unread = lib_message(m->job, m->rcpt, filter_put, &f) < 0;
+	unread = lib_pass_message(m->job, m->rcpt, filter_put, &f) < 0;
 	filter_flush(&f);
 	if (is_mbox)
 		put_text(m, f.last == '\n' ? "\n" : "\n\n");

@@ -43,8 +43,8 @@ struct esmtp {
 					 */
 	struct via via;			/* the program at the pipes */
 	struct net_addr peer;
-	char	server[NET_NAME + 70];	/* name and address of the peer, or both
-					 * in one if they are the same */
+	char	server[NET_NAME + 70];	/* name and address of the peer; the
+					 * name alone if both are the same */
 	unsigned can;			/* CAN_... of the server */
 	unsigned long max_size;		/* bytes of a message, 0: not known */
 

@@ -44,7 +44,7 @@
 #include <signal.h>
 
 #define BUF_SIZE	4096	/* bytes read or written at once */
-#define PIECE_SIZE	8192	/* bytes of the largest piece of lib_message */
+#define PIECE_SIZE	8192	/* bytes of the largest piece of a message */
 #define FIELD_SIZE	8192	/* bytes of a line of a control file */
 #define LOG_SIZE	1000	/* bytes of a line of the log */
 #define LOG_LINES	10000	/* log lines of a job; more are dropped */
@@ -54,9 +54,9 @@
 
 enum trouble {
 	NONE,
-	GONE,		/* the other side has closed the pipe */
+	GONE,		/* the other half has closed the pipe */
 	SILENT,		/* the talker sends nothing or reads nothing */
-	WRONG		/* the other side sent an invalid request */
+	WRONG		/* the other half sent an invalid request */
 };
 
 /* side: this half of the agent. */
@@ -593,7 +593,7 @@ static void
 send_message(const struct lib_job *job, const struct lib_rcpt *r)
 {
 	int enough = 0;
-	int failed = lib_message(job, r, send_piece, &enough) < 0;
+	int failed = lib_pass_message(job, r, send_piece, &enough) < 0;
 
 	if (enough || side.trouble != NONE)
 		return;
@@ -603,7 +603,7 @@ send_message(const struct lib_job *job, const struct lib_rcpt *r)
 	flush_out();
 }
 
-/* Returns 1 for a text without control bytes, which is one line anywhere. */
+/* Returns 1 for a text without control bytes, such as newlines. */
 static int
 is_clean(const char *s)
 {

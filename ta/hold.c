@@ -269,7 +269,7 @@ run_script(struct lib_verdict *v, char *name, char *arg)
 			    strerror(errno));
 	} else if (run.exit != 0) {
 		/* why alone is used, so RUN_USERS does not matter */
-		run_verdict(&run, RUN_USERS, "4.3.0", v, why, sizeof(why));
+		run_set_verdict(&run, RUN_USERS, "4.3.0", v, why, sizeof(why));
 		defer(v, "4.3.0", "%s", why);
 	}
 }
@@ -383,7 +383,7 @@ resubmit(const struct lib_rcpt *r)
 	fprintf(p.f, "to <%s>\nenv-end\n", r->user);
 	errno = EIO;	/* a reason for failures without an errno */
 	if (set_owner(fileno(p.f), r->priv) < 0 ||
-	    lib_message(job, r, job_put_file, p.f) < 0) {
+	    lib_pass_message(job, r, job_put_file, p.f) < 0) {
 		post_remove(&p);
 		return -1;
 	}

@@ -23,9 +23,9 @@
  * decide about recipients.
  *
  * Three functions of lib.h are here, too, since this module is below lib.c:
- * lib_note, which it calls, and lib_show_step and lib_message, which share code
- * with it.  A filter changes a message while it is passed on, for an mbox or a
- * program of sm.
+ * lib_note, which it calls, and lib_show_step and lib_pass_message, which share
+ * code with it.  A filter changes a message while it is passed on, for an mbox
+ * or a program of sm.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
@@ -407,7 +407,7 @@ job_put_file(void *file, const char *s, size_t n)
 }
 
 int
-lib_message(const struct lib_job *job, const struct lib_rcpt *r,
+lib_pass_message(const struct lib_job *job, const struct lib_rcpt *r,
     int (*put)(void *, const char *, size_t), void *arg)
 {
 	struct stat st;

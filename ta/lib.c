@@ -251,15 +251,15 @@ int
 lib_reopen_read_only(const struct lib_job *job)
 {
 	struct stat ours, st;
-	int fd = fd_plain(job->name, O_RDONLY, &st), bad;
+	int fd = fd_plain(job->name, O_RDONLY, &st), failed;
 
 	if (fd < 0)
 		return -1;
 	errno = EAGAIN;
-	bad = fstat(job->ctl, &ours) < 0 || !is_same_file(&st, &ours) ||
+	failed = fstat(job->ctl, &ours) < 0 || !is_same_file(&st, &ours) ||
 	    dup2(fd, job->ctl) < 0;
 	close(fd);
-	return bad ? -1 : 0;
+	return failed ? -1 : 0;
 }
 
 /* Returns 1 if the control file still has its name and no hash directory has
@@ -341,7 +341,7 @@ open_control(struct lib_job *job, const char *name)
 static void
 do_job(char *line)
 {
-	static struct lib_job job;	/* in agent.job while it is in work */
+	static struct lib_job job;	/* agent.job points to this struct */
 	char *host = next_field(line), *offsets = next_field(host);
 	char list[1000];	/* room for a hundred offsets */
 	const char *job_channel = getenv("CHANNEL");
@@ -387,7 +387,7 @@ on_signal(int sig)
 	(void)sig;
 	agent.leave = 1;
 	n = (int)write(agent.wake[1], "", 1);
-	(void)n;	/* a full pipe wakes us, too */
+	(void)n;	/* a full pipe wakes the agent, too */
 	errno = was;
 }
 

@@ -104,16 +104,16 @@ struct lib_command {
  * letters, -c, -h and -N set channel, host and check_only, and -V prints the
  * version and exits. */
 int	lib_option(int argc, char **argv, struct lib_command *);
-/* Prints the usage of that command and exits. */
+/* Prints the usage of the command of lib_option and exits. */
 void	lib_usage(void);
-/* Sets the seconds from the value of the last option; lib_usage if it is no
- * span of time. */
+/* Sets the seconds from the argument of the option that lib_option has
+ * returned, or calls lib_usage if the argument is no span of time. */
 void	lib_option_span(long *seconds);
 
 /* Options that only ZMailer's agent of the same name has. */
 struct lib_foreign {
 	const char *letters;	/* options with this advice, NULL at the end */
-	const char *instead;	/* what to do, NULL: they are ignored */
+	const char *instead;	/* the advice, NULL: the options are ignored */
 };
 
 /* Prints what to do instead of the option, which lib_option has returned, and
@@ -151,11 +151,11 @@ int	lib_reopen_read_only(const struct lib_job *);
 /* Passes header, empty line and body to the function put, piece by piece: 0, or
  * -1 if put did not return 0 or the files cannot be read.  A message file that
  * changes its size during the job cannot be read. */
-int	lib_message(const struct lib_job *, const struct lib_rcpt *,
+int	lib_pass_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
-/* What lib_report_verdict, lib_message and lib_has_scheduler do in a process
- * that has no files: see halves.c. */
+/* What lib_report_verdict, lib_pass_message and lib_has_scheduler do in a
+ * process that has no files: see halves.c. */
 struct lib_far {
 	void	(*report)(struct lib_job *, struct lib_rcpt *,
 		    const struct lib_verdict *);
@@ -166,13 +166,14 @@ struct lib_far {
 
 extern const struct lib_far *lib_far;	/* NULL: this process has files */
 
-/* 1 if both words are the same; case does not matter. */
+/* Returns 1 if both words are the same, whatever their case. */
 #define lib_is_same(a, b) ctl_is_word(a, strlen(a), b)
 /* Returns the length of a status at s, such as 4.2.2 (RFC 3463), or 0. */
 size_t	lib_status_len(const char *s);
 /* Sends a line for the scheduler's log. */
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);
-/* Sends what the agent does now, for mailq, which shows 99 bytes. */
+/* Sends what the agent does now, for mailq, which shows 99 bytes of the text.
+ */
 void	lib_show_step(const char *, ...) LIKE_PRINTF(1, 2);
 
 #endif

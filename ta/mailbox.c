@@ -505,7 +505,7 @@ put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
 	box_head(m, 1, &t);
 	if (put(out, head, t.len) != 0)
 		return -1;
-	return lib_message(m->job, m->rcpt, put, out);
+	return lib_pass_message(m->job, m->rcpt, put, out);
 }
 
 /* Adds the first "NAME=VALUE" of each name from the N line.  A sender can give
@@ -590,7 +590,7 @@ deliver_to_program(struct mail *m, char *command)
 			    "run", command, errno);
 		return;
 	}
-	run_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
+	run_set_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
 		v.status = "4.2.0";	/* so that other mail does not wait */

@@ -80,7 +80,7 @@ skip_name(struct answer *a)
 	return -1;
 }
 
-/* Inserts a host behind all better ones, at random among equal ones. */
+/* Inserts a host behind all better hosts, at random among equal hosts. */
 static void
 insert_host(struct mx_list *list, unsigned pref, const char *name)
 {

@@ -410,7 +410,7 @@ static int
 add_host(struct search *s, const char *name)
 {
 	struct net_addr *addr = s->addrs->addr, a;
-	int first = s->addrs->n;	/* the first one of this family */
+	int first = s->addrs->n;	/* the first address of this family */
 	int found = add_addrs(s, name, 0), i, j;
 
 	for (i = first; i < s->addrs->n; i++) {

@@ -87,8 +87,9 @@ extern void (*net_beat)(void);	/* during a wait, at least every net_nap
 				 * seconds */
 extern double net_nap;
 extern void (*net_waiting)(int slow);	/* with 0 when a wait begins; with 1
-					 * when it is not over after two seconds
-					 * or net_nap, whichever is less */
+					 * when the wait is not over after two
+					 * seconds, or net_nap if that is less
+					 */
 extern void (*net_looking_up)(const char *name);	/* before name servers
 							 * are asked */
 

@@ -19,8 +19,8 @@
  * A second pipe shows whether the program was executed: an exec closes it, and
  * a failure writes errno.
  *
- * run_verdict gives the meaning of an exit code, which depends on the kind of
- * program.
+ * run_set_verdict gives the meaning of an exit code, which depends on the kind
+ * of program.
  */
 #include "run.h"
 #include "job.h"
@@ -344,7 +344,7 @@ static const struct {
 };
 
 void
-run_verdict(const struct run *r, enum run_kind kind, const char *unknown,
+run_set_verdict(const struct run *r, enum run_kind kind, const char *unknown,
     struct lib_verdict *v, char *buf, size_t size)
 {
 	const char *name = NULL;	/* name of the exit code */

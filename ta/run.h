@@ -64,7 +64,7 @@ enum run_kind {
  * signal or at the limit the message is deferred.  The text, such as "output
  * [exit 75: temporary failure]", is in the caller's buffer of at least 100
  * bytes. */
-void	run_verdict(const struct run *, enum run_kind, const char *unknown,
+void	run_set_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);
 
 #endif

@@ -143,8 +143,8 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 	    filter_text(f, ">\n") < 0))
 		return -1;
 	if (!has_flag(gr, "ERbX"))
-		return lib_message(gr->job, gr->rcpt[0], put, out);
-	if (lib_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
+		return lib_pass_message(gr->job, gr->rcpt[0], put, out);
+	if (lib_pass_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
 	    filter_flush(f) < 0)
 		return -1;
 	if (!has_flag(gr, "b"))
@@ -350,7 +350,7 @@ run_group(struct group *gr)
 	v.code = X_TEMPFAIL;
 	v.text = text;
 	if (run_program(&r) == 0) {
-		run_verdict(&r, has_flag(gr, "T") ? RUN_UNSURE : RUN_MAILER,
+		run_set_verdict(&r, has_flag(gr, "T") ? RUN_UNSURE : RUN_MAILER,
 		    has_flag(gr, "B") ? "5.3.0" : "4.3.0", &v, text,
 		    sizeof(text));
 		if (v.code == 0)

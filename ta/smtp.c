@@ -437,7 +437,7 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 }
 
 /* Fills to with the first recipient without a verdict and with the recipients
- * that can share this one's transaction; reports on bad addresses.  Returns the
+ * that can be in the same transaction; reports on bad addresses.  Returns the
  * number in to. */
 static int
 collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
@@ -688,8 +688,8 @@ usage_error(const char *what, const char *why)
 	exit(X_USAGE);
 }
 
-/* Sets the user of the talker.  Exits if there is no such user, or if that is
- * not known now, so that the scheduler starts another agent. */
+/* Sets the user of the talker.  Exits if there is no such user, or if users
+ * cannot be looked up now; then the scheduler starts another agent later. */
 static void
 set_talker_user(const char *name)
 {

@@ -31,7 +31,7 @@ struct place {
 	size_t	size;		/* bytes of why */
 };
 
-/* Sets the reason, with the place: -1. */
+/* Sets the reason, with the place.  Returns -1. */
 static int
 set_error(struct place *at, const char *what, const char *arg)
 {

@@ -361,7 +361,7 @@ send_message(struct trans *t)
 
 	wire_start(&w, esmtp_put, t->c);
 	/* a message that has changed since measure_message gets no dot */
-	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
+	if (lib_pass_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0 || w.size != t->count.size)
 		return -1;
 	return esmtp_send_dot(t->c, w.size);
@@ -425,7 +425,7 @@ measure_message(struct trans *t, int seven)
 	char text[100];
 
 	wire_start(&t->count, NULL, NULL);
-	if (lib_message(t->job, t->to[0], wire_put, &t->count) != 0) {
+	if (lib_pass_message(t->job, t->to[0], wire_put, &t->count) != 0) {
 		report_own(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return -1;

@@ -243,8 +243,8 @@ skip_process(const char *line)
 	return n > 0 && strncmp(p + 1 + n, "] ", 2) == 0 ? p + n + 3 : line;
 }
 
-/* Ends a line and keeps the best one: the first of the highest rank, but of
- * rank 0 the last. */
+/* Ends a line and keeps the best line: the first line of the highest rank, or
+ * the last line if all have rank 0. */
 static void
 end_line(struct errors *e)
 {
