@@ -923,7 +923,7 @@ load_file(const char *name, int *opened)
 	/* the stub may be of an earlier file of that name */
 	if (message_named(name) != NULL)
 		return NULL;
-	if (ctl_open(&c, name) == 0) {
+	if (ctl_open(&c, name) == CTL_OPENED) {
 		if (past.skip.pid != 0)
 			c.since = past.skip.since;
 		m = load_open_file(&c, &past);

@@ -576,22 +576,22 @@ scan_end(struct ctl *c)
 int
 ctl_check_line(struct ctl *c)
 {
-	int letter = 0;
+	int letter = CTL_END;	/* until a line is to be returned */
 
 	if (c->why != NULL)
-		return -1;
-	while (letter == 0 && ctl_next_line(c)) {
+		return CTL_BAD;
+	while (letter == CTL_END && ctl_next_line(c)) {
 		letter = (unsigned char)c->l.line[0];
 		if (!match_n_line(c) && letter == 'N')
-			letter = 0;
+			letter = CTL_END;
 		if (c->l.unended && letter != 'd' && letter != '#')
 			c->why = "it was cut: its last line is not ended";
 		else
 			scan_line(c);
 	}
-	if (letter == 0)
+	if (letter == CTL_END)
 		scan_end(c);
-	return c->why != NULL ? -1 : letter;
+	return c->why != NULL ? CTL_BAD : letter;
 }
 
 static int
@@ -681,7 +681,7 @@ ctl_next_pending(struct ctl *c)
 			continue;
 		tag = c->l.line[1] == '~' ? judge_lock(c) : c->l.line[1];
 		if (c->why != NULL)
-			return -1;
+			return CTL_BAD;
 		if (tag != '+' && tag != '-')
 			return letter;
 	}
@@ -719,7 +719,7 @@ open_file(const char *name, struct stat *st)
 	return fd;
 }
 
-int
+enum ctl_opened
 ctl_open(struct ctl *c, const char *name)
 {
 	struct stat st;
@@ -727,12 +727,12 @@ ctl_open(struct ctl *c, const char *name)
 	ctl_start(c, open_file(name, &st), name);
 	if (c->l.fd < 0) {
 		if (errno == ENOENT || errno == EINVAL)
-			return -1;
+			return CTL_GONE;
 		log_err("control-open file=%s %s; it is tried later", name,
 		    strerror(errno));
 		c->later = LOCKED_LATER;
 		c->why = "it cannot be opened now";
-		return -1;
+		return CTL_UNUSABLE;
 	}
 	c->since = now.mono;
 	c->ctime = st.st_ctime;
@@ -742,7 +742,7 @@ ctl_open(struct ctl *c, const char *name)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)
 		c->why = "it is larger than any real control file";
-	return c->why == NULL ? 0 : -1;
+	return c->why == NULL ? CTL_OPENED : CTL_UNUSABLE;
 }
 
 void

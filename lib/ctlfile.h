@@ -103,17 +103,21 @@ struct ctl {
 	struct lines l;
 };
 
-/* Opens transport/name; the working directory is transport/.  0, or -1; then
- * why is the reason, or NULL if name is no regular file or is gone. */
-int	ctl_open(struct ctl *, const char *name);
+/* Opens transport/name; the working directory is transport/.  CTL_GONE: there
+ * is no such file, or no regular one.  CTL_UNUSABLE: why is set. */
+enum ctl_opened { CTL_OPENED, CTL_GONE, CTL_UNUSABLE };
+enum ctl_opened ctl_open(struct ctl *, const char *name);
 /* Begins to read a file that the caller has opened; fd may be -1. */
 void	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
+/* What ctl_check_line and ctl_next_pending return besides a letter, which is
+ * above 0.  CTL_BAD: the file cannot be used, and why is set.  CTL_END: the
+ * file is good, and was read to its end. */
+enum { CTL_BAD = -1, CTL_END };
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and checks it; passes over N lines that belong to no recipient.  Returns the
- * letter of the line; 0 at the end of a good file; -1 with why set.  Sets
- * channel, host and user if the line is a recipient with a blank tag or a lock.
- */
+ * letter of the line, CTL_END or CTL_BAD.  Sets channel, host and user if the
+ * line is a recipient with a blank tag or a lock. */
 int	ctl_check_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and does not check it: 1, or 0 at the end or on an error, which sets l.error.

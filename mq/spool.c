@@ -182,7 +182,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 {
 	static struct ctl c;	/* large for a stack */
 	struct mq_msg *m;
-	int letter = -1, bad;
+	int letter = CTL_BAD, bad;
 	unsigned i;
 
 	if (open_ctl(&c, po, name) == 0)
@@ -191,7 +191,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
 		return 0;	/* the mail is delivered, or name is no file */
-	if (letter == 0) {	/* no e, r or s line: an ETRN request (T) */
+	if (letter == CTL_END) {	/* no e, r or s line: a T line */
 		ctl_close(&c);
 		return 0;
 	}
@@ -203,7 +203,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	ctl_close(&c);
 	if (bad)
 		return -1;
-	q->msgs[i].unread = letter < 0;
+	q->msgs[i].unread = letter == CTL_BAD;
 	stat_message(&q->msgs[i], po);
 	return 0;
 }
@@ -320,7 +320,7 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	}
 	ctl_close(&c);
 	r->msgid = c.msgid;
-	if (letter < 0)
+	if (letter == CTL_BAD)
 		r->why = "its control file is not understood";
 	if (r->n > 0)
 		qsort(r->v, r->n, sizeof(*r->v), by_dest);

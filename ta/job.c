@@ -329,7 +329,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host,
 	while ((letter = ctl_check_line(&w.c)) > 0)
 		apply_line(&w, letter);
 	job->body = w.c.body;
-	if (letter < 0)
+	if (letter == CTL_BAD)
 		job_free(job);
 }
 

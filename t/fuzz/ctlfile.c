@@ -117,9 +117,10 @@ walk(int fd)
 		else if (letter == 's' || letter == 'e')
 			ctl_read_sender(&c);
 	}
-	fuzz_must((letter < 0) == (c.why != NULL), "there is a reason");
-	fuzz_must(ctl_check_line(&c) == letter || letter == 0, "and no way on");
-	if (letter < 0)
+	fuzz_must((letter == CTL_BAD) == (c.why != NULL), "there is a reason");
+	fuzz_must(ctl_check_line(&c) == letter || letter == CTL_END,
+	    "and no way on");
+	if (letter == CTL_BAD)
 		nrcpts = 0;
 	return letter;
 }
@@ -132,12 +133,12 @@ take(int good)
 	unsigned i = 0;
 	int letter;
 
-	if (ctl_open(&c, NAME) == 0) {
+	if (ctl_open(&c, NAME) == CTL_OPENED) {
 		while ((letter = ctl_next_pending(&c)) > 0)
 			if (letter == 'r' && good && i < nrcpts)
 				fuzz_must(c.l.off == rcpts[i++].off,
 				    "the same recipient");
-		fuzz_must(c.later || (letter == 0) == good,
+		fuzz_must(c.later || (letter == CTL_END) == good,
 		    "and the same judgement");
 	}
 	ctl_close(&c);
@@ -253,7 +254,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_file(NAME, data, n);
 	fd = fd_plain(NAME, O_RDONLY, &st);
 	read_lines(fd);
-	good = walk(fd) == 0;
+	good = walk(fd) == CTL_END;
 	close(fd);
 	ctl_read_last_field(NAME, "v", value, sizeof(value));
 	ctl_read_last_field(NAME, "se", value, sizeof(value));

@@ -89,14 +89,14 @@ check_control(const struct mail *m, const char *name)
 	int letter;
 	unsigned n = 0;
 
-	fuzz_must(ctl_open(&c, name) == 0, "it is there");
+	fuzz_must(ctl_open(&c, name) == CTL_OPENED, "it is there");
 	while ((letter = ctl_next_pending(&c)) == 'r') {
 		fuzz_must(strcmp(c.channel, "local") == 0 ||
 		    strcmp(c.channel, "smtp") == 0 ||
 		    strcmp(c.channel, "error") == 0, "a channel of the table");
 		n++;
 	}
-	fuzz_must(letter == 0, "the scheduler takes it");
+	fuzz_must(letter == CTL_END, "the scheduler takes it");
 	fuzz_must(m->sender[0] == '\0' || n == m->nrcpt,
 	    "with the same recipients");
 	ctl_close(&c);
