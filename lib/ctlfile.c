@@ -435,6 +435,8 @@ seek_rcpt(struct ctl *c, unsigned long off)
 {
 	if (off == 0 || off > CONTROL_MAX)
 		return 0;
+	if (c->l.fresh && off < sizeof(c->l.buf))
+		line_next(&c->l);	/* fills the buffer without an lseek */
 	ctl_seek(c, off - 1);
 	return line_next(&c->l) && c->l.len == 0 &&	/* a newline */
 	    line_next(&c->l) && c->l.len > 2 && c->l.line[0] == 'r' &&
@@ -816,12 +818,15 @@ open_kept(const char *name)
 {
 	int fd;
 
+	kept.l.fresh = 0;	/* a write may have moved the descriptor */
 	if (kept.name[0] != '\0' && strcmp(name, kept.name) == 0)
 		return kept.l.fd;
 	ctl_close_kept();
 	fd = open_file(name, NULL);
-	if (fd >= 0)
-		ctl_start(&kept, fd, name);
+	if (fd < 0)
+		return -1;
+	ctl_start(&kept, fd, name);
+	kept.l.fresh = 1;
 	return fd;
 }
 

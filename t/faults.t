@@ -329,7 +329,7 @@ fail/*	command="$A -c fail -u error no such user"
 gate/*	command="$A -c gate -w $one/free"
 END
 wrap_dsn "$one"
-launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:3:1:EIO \
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:2:1:EIO \
     FAULTS_FROM=3:1-1 FAULTS_LOG="$one/faults" FAULTS_SPEED=60
 tagged() {
 	grep '^r- ' "$one/po/transport/B/1-1" >/dev/null
@@ -366,7 +366,7 @@ PARAMmailqsock none
 */*	interval=1s retries="1" expiry=1d
 gate/*	command="/bin/sh $one/agent"
 END
-launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:4:1:EIO \
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:3:1:EIO \
     FAULTS_FROM=2:1-1 FAULTS_LOG="$one/faults" FAULTS_SPEED=60
 ok 'its message ends, too' wait_for 60 po_empty "$one/po"
 kill "$pid"

@@ -66,6 +66,8 @@ for how in no yes; do
 	    s/^[a-z0-9]*stat.*/stat/; s/(.*//' | sort | uniq -c |
 	    tr -s ' \n' ' ')" \
 	    " $opens open 1 stat 2 unlink "
+	is "no lseek serves the message, PARAMlogaddresses $how" \
+	    "$(sed -n '/301-1"/,/^unlink/p' "$tmp/trace" | grep -c 'lseek(')" 0
 done
 
 # Core is full, nothing can make room, and the router has more to say.
