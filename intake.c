@@ -76,7 +76,8 @@
  *	each stub has seen 5	the lap is over, and request 5 is freed
  *
  * Requests that come during a lap join it.  The files are read in turn with new
- * mail, as room allows.
+ * mail, as room allows.  A lap also reads the directories that have files
+ * without a stub; all requests of the lap are for these files.
  *
  * A message of which only a DSN is left counts for the channel dsn, and leaves
  * core like any other.  Messages that the agent dsn has, and messages that are
@@ -127,8 +128,14 @@ struct stub {
 	int	born;		/* mono; born of the message */
 	unsigned seen : 15;	/* number of the last request that the message
 				 * has been checked for */
-	unsigned skipped : 1;	/* a struct skip is behind the name */
+	unsigned is_skipped : 1;	/* a struct skipped follows the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
+};
+
+struct skipped {
+	struct skip skip;
+	int	known;		/* 1: the message was in core before */
+	int	at_start;	/* 1: a start has found the file */
 };
 
 static struct hash stubs;	/* of forgotten messages, by num */
@@ -167,7 +174,7 @@ struct past {
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
-	struct skip skip;	/* skip.why NULL: the file was not skipped */
+	struct skipped s;	/* s.skip.why NULL: the file was not skipped */
 };
 
 static unsigned last_request;	/* number of the last request, at most
@@ -182,12 +189,12 @@ is_stub_limit_reached(void)
 	    stubs.n >= (unsigned)q.config->evicted;
 }
 
-/* Copies the skip of the stub; k->why is NULL if its file was not skipped. */
+/* Copies the struct skipped of the stub; skip.why is NULL if it has none. */
 static void
-get_skip(const struct stub *s, struct skip *k)
+get_skipped(const struct stub *s, struct skipped *k)
 {
 	memset(k, 0, sizeof(*k));
-	if (s->skipped)
+	if (s->is_skipped)
 		memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
 }
 
@@ -195,13 +202,15 @@ const char *
 in_next_stub(struct hlink **at, struct skip *k, double *due)
 {
 	const struct stub *s;
+	struct skipped of_stub;
 
 	*at = hash_each(&stubs, *at);
 	if (*at == NULL)
 		return NULL;
 	s = OWNER(struct stub, link, *at);
-	get_skip(s, k);
-	if (s->skipped)
+	get_skipped(s, &of_stub);
+	*k = of_stub.skip;
+	if (s->is_skipped)
 		*due = heap_when(&due_stubs, &s->due);
 	return s->name;
 }
@@ -211,7 +220,7 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
  * 0; or -1 without room or memory: only its directory is read at that time. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
-    int born, const struct skip *k)
+    int born, const struct skipped *k)
 {
 	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
@@ -228,7 +237,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	s->until = until;
 	s->born = born;
 	s->seen = last_request;
-	s->skipped = k != NULL;
+	s->is_skipped = k != NULL;
 	if (k != NULL)
 		memcpy(s->name + len, k, sizeof(*k));
 	hash_add(&stubs, &s->link, name_num(name));
@@ -252,9 +261,9 @@ remove_stub(const char *name, struct past *p)
 	p->until = s->until;
 	p->born = s->born;
 	p->seen = s->seen;
-	get_skip(s, &p->skip);
-	p->has_born = !s->skipped;
-	p->known = !s->skipped || p->skip.known;
+	get_skipped(s, &p->s);
+	p->has_born = !s->is_skipped;
+	p->known = !s->is_skipped || p->s.known;
 	stubs_behind -= s->seen < last_request;
 	hash_del(&stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
@@ -271,31 +280,39 @@ remove_stub(const char *name, struct past *p)
 
 /* ---- requests --------------------------------------------------------- */
 
-/* request: a T line or a command of an operator, kept while some stub has not
- * seen the request. */
-static struct request {
+/* request: a T line or a command of an operator, kept during its lap. */
+struct request {
 	struct request *next;
+	struct hlink link;	/* in requests_of_hosts */
 	unsigned number;	/* from 1; a T line that comes again gets a new
 				 * number */
 	enum request_kind kind;
 	char	**patterns;	/* of addresses; NULL: all, if host is "" */
 	char	host[1];	/* of a T line, or "" */
-} *requests;
+};
 
+static struct request *requests;
+static struct hash requests_of_hosts;	/* all of them, by host */
+static int must_begin_lap;	/* 1: the files of all stubs have to be read */
+
+/* Frees all requests if their lap is over. */
 static void
-free_requests(void)
+end_lap(void)
 {
 	struct request *r;
 
+	if (stubs_behind > 0 || spool_has_request())
+		return;
 	while ((r = requests) != NULL) {
 		requests = r->next;
+		hash_del(&requests_of_hosts, &r->link);
 		pat_free(r->patterns);
 		free(r);
 	}
 }
 
-/* The files of all stubs that wait become due; their vertices wait on.  The
- * heap stays in order, as times that differed may only become equal. */
+/* Makes the files of all stubs that wait due; their vertices wait on.  The heap
+ * stays in order, as times that differed may only become equal. */
 static void
 make_stubs_due(void)
 {
@@ -306,26 +323,36 @@ make_stubs_due(void)
 			due_stubs.v[i].when = now.mono;
 }
 
-/* Adds a request.  The files of all stubs that wait become due; those of READY
- * messages are read when there is room.  Returns 0; or -1 without memory,
- * or when there are too many requests. */
+/* Returns the request of a T line for this host, or NULL. */
+static struct request *
+find_request(const char *host)
+{
+	struct hlink *l = hash_first(&requests_of_hosts, hash_text(host, 0));
+
+	for (; l != NULL; l = hash_next(l))
+		if (strcmp(OWNER(struct request, link, l)->host, host) == 0)
+			return OWNER(struct request, link, l);
+	return NULL;
+}
+
+/* Adds a request.  The files of stubs that wait become due at the next pass,
+ * those of READY messages are read when there is room.  Returns 0; or -1
+ * without memory, or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
 {
-	struct request *r = requests;
+	struct request *r;
 	struct hlink *l = NULL;
 
-	if (stubs_behind == 0) {	/* no lap: numbers begin again */
-		free_requests();
+	end_lap();
+	if (requests == NULL) {		/* numbers begin again */
 		last_request = 0;
 		while ((l = hash_each(&stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
 	}
 	if (last_request == REQUEST_MOST)
 		return -1;
-	/* a second T line for a host uses the request of the first one */
-	while (r != NULL && (*host == '\0' || strcmp(r->host, host) != 0))
-		r = r->next;
+	r = *host == '\0' ? NULL : find_request(host);
 	if (r == NULL) {
 		r = mem_get(sizeof(*r) + strlen(host));
 		if (r == NULL)
@@ -333,29 +360,24 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 		r->kind = kind;
 		r->patterns = patterns;
 		strcpy(r->host, host);
+		hash_add(&requests_of_hosts, &r->link, hash_text(host, 0));
 		r->next = requests;
 		requests = r;
 	}
 	r->number = ++last_request;
 	stubs_behind = stubs.n;
-	make_stubs_due();
+	must_begin_lap = 1;
 	return 0;
 }
 
 long
-in_add_request(enum request_kind kind, char **patterns)
+in_add_request(enum request_kind kind, char **patterns, unsigned *ndirs)
 {
-	if (stubs.n > 0 && add_request(kind, patterns, "") == 0)
+	*ndirs = spool_add_request();
+	if (stubs.n + *ndirs > 0 && add_request(kind, patterns, "") == 0)
 		return stubs.n;
 	pat_free(patterns);
-	return stubs.n > 0 ? -1 : 0;
-}
-
-static int
-is_for_thread(const struct request *r, const struct thread *t)
-{
-	return *r->host != '\0' ? strcmp(t->host, r->host) == 0 :
-	    th_is_matched(t, r->patterns);
+	return stubs.n + *ndirs > 0 ? -1 : 0;
 }
 
 /* Ends the vertex in a later pass.  If the command cannot be written to the
@@ -370,31 +392,46 @@ cancel_later(struct vertex *v, enum cancel how)
 	}
 }
 
+/* Executes requests on the vertex: those with numbers above seen, for this
+ * host; host "": those for patterns. */
+static void
+apply_requests(struct vertex *v, const char *host, unsigned seen)
+{
+	struct hlink *l = hash_first(&requests_of_hosts, hash_text(host, 0));
+	const struct request *r;
+
+	for (; l != NULL && v->state != V_DONE && v->state != V_PINNED;
+	    l = hash_next(l)) {
+		r = OWNER(struct request, link, l);
+		if (r->number <= seen || strcmp(r->host, host) != 0 ||
+		    !th_is_matched(v->thread, r->patterns))
+			continue;
+		if (r->kind == REQUEST_DELETE)
+			cancel_later(v, CANCEL_DELETE);
+		else if (r->kind == REQUEST_BOUNCE)
+			cancel_later(v, CANCEL_BOUNCE);
+		else if (r->kind == REQUEST_WAKE)
+			th_requeue(v, 0, 0);
+		else if (v->thread->held == NULL)
+			th_flush(v->thread, v);
+	}
+}
+
 /* Executes the commands in the file of the message, and the requests with
  * numbers above seen. */
 static void
-apply_requests(struct message *m, unsigned seen)
+apply_commands(struct message *m, unsigned seen)
 {
-	const struct request *r;
 	struct vertex *v;
 
-	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
-	for (r = requests; r != NULL; r = r->next)
-		for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
-			if (r->number <= seen || v->state == V_DONE ||
-			    v->state == V_PINNED || th_is_dsn(v->thread) ||
-			    !is_for_thread(r, v->thread))
-				continue;
-			else if (r->kind == REQUEST_DELETE)
-				cancel_later(v, CANCEL_DELETE);
-			else if (r->kind == REQUEST_BOUNCE)
-				cancel_later(v, CANCEL_BOUNCE);
-			else if (r->kind == REQUEST_WAKE)
-				th_requeue(v, 0, 0);
-			else if (v->thread->held == NULL)
-				th_flush(v->thread, v);
+		if (requests == NULL || th_is_dsn(v->thread))
+			continue;
+		apply_requests(v, "", seen);
+		apply_requests(v, v->thread->host, seen);
+	}
 }
 
 /* ---- room in core ------------------------------------------------------ */
@@ -758,7 +795,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->end = END_REMOVE;
 	m->loaded_at = NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
-	m->was_forgotten = p->known || p->skip.at_start;
+	m->was_forgotten = p->known || p->s.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -808,7 +845,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 		spool_log_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
 		q.largest = m;
-	apply_requests(m, p->seen);
+	apply_commands(m, p->seen);
 	return 0;
 }
 
@@ -819,7 +856,7 @@ apply_triggers(struct ctl *c)
 	ctl_seek(c, 0);
 	while (c->ntrigger > 0 && ctl_next_trigger(c)) {
 		th_trigger_host(c->host);
-		if (stubs.n > 0 &&
+		if (spool_add_request() + stubs.n > 0 &&
 		    add_request(REQUEST_FLUSH, NULL, c->host) < 0)
 			log_err("trigger host=%s forgotten mail cannot be "
 			    "tried now", c->host);
@@ -846,7 +883,7 @@ load_open_file(struct ctl *c, struct past *p)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* the new name may have an old stub */
 		remove_stub(c->name, &old);
-	if (!c->later && !p->known && p->skip.why == NULL)
+	if (!c->later && !p->known && p->s.skip.why == NULL)
 		p->known = spool_was_scanned(c->name, &st);
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
@@ -885,23 +922,24 @@ static void
 skip_file(const struct ctl *c, const struct past *p)
 {
 	struct stub *s;
-	struct skip k;
+	struct skipped k;
 
 	th_sweep();	/* memory may be short: this frees empty threads */
-	k.why = c->why;
-	k.pid = c->pid;
-	k.known = p->known || (p->skip.why == NULL &&
+	k.skip.why = c->why;
+	k.skip.pid = c->pid;
+	k.known = p->known || (p->s.skip.why == NULL &&
 	    spool_was_scanned(c->name, NULL));
-	k.at_start = p->skip.at_start || !q.start_loaded;
+	k.at_start = p->s.at_start || !q.start_loaded;
 	/* a locked file keeps the time of its first lock, also if another
 	 * process has the lock now, as a power cut leaves several locks; other
 	 * skipped files keep the time of their first skip */
-	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
-	    p->skip.since : NOW;
+	k.skip.since = NOW;
+	if (p->s.skip.why != NULL && (p->s.skip.pid == 0) == (c->pid == 0))
+		k.skip.since = p->s.skip.since;
 	/* a request waits for a locked file; a file with an error counts as
 	 * having seen all requests, as the error may last for ever */
 	if (make_stub(c->name, NULL, now.mono + c->later, p->until, p->born,
-	    &k) == 0 && k.pid != 0) {
+	    &k) == 0 && c->pid != 0) {
 		s = stub_named(c->name);
 		s->seen = p->seen;
 		stubs_behind += s->seen < last_request;
@@ -920,12 +958,14 @@ load_file(const char *name, int *opened)
 
 	*opened = 0;
 	remove_stub(name, &past);
+	if (spool_is_requested(name))
+		past.seen = 0;
 	/* the stub may be of an earlier file of that name */
 	if (message_named(name) != NULL)
 		return NULL;
 	if (ctl_open(&c, name) == CTL_OPENED) {
-		if (past.skip.pid != 0)
-			c.since = past.skip.since;
+		if (past.s.skip.pid != 0)
+			c.since = past.s.skip.since;
 		m = load_open_file(&c, &past);
 	}
 	*opened = c.l.fd >= 0;
@@ -940,7 +980,7 @@ load_file(const char *name, int *opened)
 const char *
 in_load_named(const char *base)
 {
-	struct skip k;
+	struct skipped k;
 	char name[NAME_MAX_];
 	const struct stub *s;
 	int opened;
@@ -954,8 +994,8 @@ in_load_named(const char *base)
 	s = stub_named(name);
 	if (s == NULL)
 		return NULL;
-	get_skip(s, &k);
-	return k.why;
+	get_skipped(s, &k);
+	return k.skip.why;
 }
 
 /* ---- turns ------------------------------------------------------------ */
@@ -1164,8 +1204,9 @@ in_load_files(void)
 	int n;
 
 	/* under another configuration mail may expire or go sooner */
-	if (scan.config != q.config)
+	if (must_begin_lap || scan.config != q.config)
 		make_stubs_due();
+	must_begin_lap = 0;
 	scan.config = q.config;
 	spool_note_changes();
 	scan.entries = BATCH_ENTRIES;
@@ -1181,8 +1222,7 @@ in_load_files(void)
 		if (got == LOADED_NONE)
 			break;
 	}
-	if (stubs_behind == 0)
-		free_requests();
+	end_lap();
 	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
 		scan.files = 0;		/* the scan is over */
 	if (!q.start_loaded)
@@ -1197,7 +1237,8 @@ in_load_files(void)
 double
 in_prep(fd_set *in, int *max)
 {
-	double wait = scan.next_at - now.mono, later = heap_wait(&due_stubs);
+	double wait = scan.next_at - now.mono;
+	double later = must_begin_lap ? 0 : heap_wait(&due_stubs);
 
 	if (wait > 0)
 		return wait;

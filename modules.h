@@ -21,14 +21,23 @@ int	spool_setup(int check_only);
  * datagrams first, then those of the scan.  Returns 1, or 0 if there is none
  * now.  Sets q.scanned. */
 int	spool_next_file(char *name);
-/* Begins a pass: lets spool_next_file read datagrams again and, about once a
- * second, looks which directories have changed. */
+/* About once a second, looks which directories have changed. */
 void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
  * Returns the seconds until spool_next_file may find an entry. */
 double	spool_prep(fd_set *in, int *max);
+/* Lets spool_next_file read datagrams if there are any. */
+void	spool_do(const fd_set *in);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
+/* Has the directories of forgotten files without a stub read for a request.
+ * Returns the number of these directories. */
+unsigned spool_add_request(void);
+/* Returns 1 if such a reading is not over yet. */
+int	spool_has_request(void);
+/* Returns 1 if the file is met by such a reading, and was there before the
+ * request. */
+int	spool_is_requested(const char *name);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * the st_ctime of its message file is earlier.  status is the status of the
  * message file, or NULL if that is not known. */
@@ -428,12 +437,13 @@ const char *in_load_named(const char *name);
  * with an address that one of the patterns (NULL: all) matches are flushed,
  * made READY after a release, deleted or bounced.  intake.c owns the patterns
  * from now on.
- * Returns the number of files; or -1 without memory, or when there are too many
+ * Returns the number of files, and sets *ndirs to the number of directories
+ * with further files; or returns -1 without memory, or when there are too many
  * requests. */
 enum request_kind {
 	REQUEST_FLUSH, REQUEST_WAKE, REQUEST_DELETE, REQUEST_BOUNCE
 };
-long	in_add_request(enum request_kind, char **patterns);
+long	in_add_request(enum request_kind, char **patterns, unsigned *ndirs);
 /* Returns the name of the next forgotten message, or NULL; *at is NULL before
  * the first one.  If its file was skipped, sets the skip, and *due to the time
  * of the next look at the file, mono; else sets why of the skip to NULL. */

@@ -797,6 +797,7 @@ begin_log(const struct config *c)
 /* ---- the loop -------------------------------------------------------- */
 
 static struct {
+	int	woken;		/* 1: wake_pipe may have to be read */
 	int	ending;		/* 1: a signal has ended the work */
 	double	deadline;	/* mono; ending: when agents get a signal */
 	int	kills;		/* signals sent to agents; 1: TERM, 2: TERM and
@@ -813,7 +814,7 @@ handle_signals(void)
 	int status;
 	long pid;
 
-	while (read(wake_pipe[0], junk, sizeof(junk)) > 0)
+	while (state.woken && read(wake_pipe[0], junk, sizeof(junk)) > 0)
 		;
 	if (got_child) {
 		got_child = 0;
@@ -878,8 +879,10 @@ wait_for_work(int has_work)
 		FD_ZERO(&in);
 		FD_ZERO(&out);
 	}
+	state.woken = n < 0 || FD_ISSET(wake_pipe[0], &in);
 	ta_do(&in, &out);
 	status_do(&in);
+	spool_do(&in);
 }
 
 /* Sends SIGTERM to agents that are at work at the deadline, or at a second

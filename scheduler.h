@@ -323,8 +323,6 @@ struct skip {
 	const char *why;	/* a constant text */
 	int	pid;		/* process that has locked the file; 0: none */
 	int	since;		/* mono; when the file was first skipped */
-	int	known;		/* 1: the message was in core before */
-	int	at_start;	/* 1: a start has found the file */
 };
 
 /* list: vertices, linked by next and prev.  Each change is O(1). */

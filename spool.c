@@ -33,7 +33,8 @@
  * a stub is due.  Other readings before that find these files, too, and must
  * tell them from new mail: a file whose message file is older than the last
  * complete reading is no new mail, and is left alone.  Both times come from the
- * clock of the disk.
+ * clock of the disk.  A command on a pattern, or a T line, is executed on these
+ * files at the next reading of their directory, which begins at once.
  *
  * Hashing.  The number n at the beginning of a name gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
@@ -270,8 +271,7 @@ spool_setup(int check_only)
 /* The sender of a datagram never waits for us; a datagram without room is lost
  * without harm. */
 static int notify_fd = -1;
-static int drained;		/* 1: all datagrams of this pass were read, so
-				 * recv is not called for each entry */
+static int has_datagram;	/* 1: notify_fd has to be read */
 
 void
 spool_listen(const char *path)
@@ -325,7 +325,7 @@ next_datagram_name(char *name)
 	char msg[128];
 	long n;
 
-	while (notify_fd >= 0 && !drained &&
+	while (has_datagram &&
 	    (n = recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
@@ -335,7 +335,7 @@ next_datagram_name(char *name)
 			return 1;
 	}
 #endif
-	drained = 1;
+	has_datagram = 0;
 	return 0;
 }
 
@@ -364,6 +364,7 @@ static struct dir {
 				 * reading has ended or failed yet */
 	double	reread;		/* mono; when files without a stub are due;
 				 * NEVER: there are none */
+	int	requested;	/* 1: the next reading is for requests */
 	long	complete;	/* by the clock of the disk; the last complete
 				 * reading has met each message whose message
 				 * file changed its status before this time */
@@ -380,6 +381,7 @@ static struct {
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
 	int	stubless_due;	/* 1: files without a stub may be loaded */
+	int	requested;	/* 1: such files have requests to see */
 	long	complete;	/* complete of dirs after this reading */
 	long	entries;	/* entries read so far */
 } scan;
@@ -455,7 +457,6 @@ spool_note_changes(void)
 {
 	int i, hashed;
 
-	drained = 0;
 	if (now.mono < scan.due)
 		return;
 	add_dir(0);
@@ -477,6 +478,7 @@ close_dir(double rest)
 	if (scan.open != NULL)
 		closedir(scan.open);
 	scan.open = NULL;
+	scan.requested = 0;
 	scan.unseen -= dirs[scan.at].rest == 0;
 	q.scanned = scan.unseen == 0;
 	dirs[scan.at].rest = now.mono + rest;
@@ -488,6 +490,7 @@ close_bad_dir(void)
 	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
+	dirs[scan.at].requested |= scan.requested;
 	close_dir(DIR_AGAIN);
 }
 
@@ -519,6 +522,8 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
+		scan.requested = d->requested;
+		d->requested = 0;
 		if (scan.stubless_due)
 			d->reread = NEVER;
 		return 1;
@@ -580,6 +585,12 @@ spool_prep(fd_set *in, int *max)
 	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
+void
+spool_do(const fd_set *in)
+{
+	has_datagram = notify_fd >= 0 && FD_ISSET(notify_fd, in);
+}
+
 /* ---- files without a stub --------------------------------------------- */
 
 /* Sets *st to the status of the file, with st_mode 0 if there is none: 0, or -1
@@ -615,6 +626,42 @@ spool_was_scanned(const char *name, const struct stat *status)
 		return 0;
 	return (status == NULL ? &st : status)->st_ctime <
 	    dirs[dir_index(name)].complete;
+}
+
+unsigned
+spool_add_request(void)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < (unsigned)scan.n; i++)
+		if (dirs[i].exists && dirs[i].reread < NEVER) {
+			dirs[i].reread = now.mono;
+			dirs[i].requested = 1;
+			n++;
+		}
+	/* files that the current reading has not met yet have no stub */
+	if (scan.open != NULL && scan.stubless_due) {
+		scan.requested = 1;
+		n++;
+	}
+	return n;
+}
+
+int
+spool_has_request(void)
+{
+	int i;
+
+	for (i = 0; i < scan.n && !dirs[i].requested; i++)
+		;
+	return scan.requested || i < scan.n;
+}
+
+int
+spool_is_requested(const char *name)
+{
+	return scan.requested && dir_index(name) == scan.at &&
+	    spool_was_scanned(name, NULL);
 }
 
 /* When a directory is read for its files without a stub, all of them are due.
