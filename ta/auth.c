@@ -224,7 +224,7 @@ static int
 say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 {
 	return esmtp_say_as(c, line, shown) == 0 &&
-	    esmtp_reply(c, ES_HELO) == code ? 0 : -1;
+	    esmtp_read_reply(c, ES_HELO) == code ? 0 : -1;
 }
 
 /* The password as net_clean_byte leaves it; the password, and the argument of

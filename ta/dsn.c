@@ -785,11 +785,11 @@ main(int argc, char **argv)
 	int c;
 
 	dsn.forms = lib_share("forms");
-	while ((c = lib_option(argc, argv, &command)) != -1)
+	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case 'd': dsn.forms = optarg; break;
 		case 'n': name = optarg; break;
-		case 'p': lib_option_span(&opt.pause); break;
+		case 'p': lib_set_span(&opt.pause); break;
 		case 'r': opt.router = optarg; break;
 		case 's':
 			if (size_parse(optarg, 999999999UL, &most) < 0)

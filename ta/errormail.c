@@ -250,7 +250,7 @@ main(int argc, char **argv)
 	dsn.forms = lib_share("forms");
 	dsn.most = 65536L;
 	dsn.describe = describe_item;
-	while ((c = lib_option(argc, argv, &command)) != -1)
+	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case 'd': dsn.forms = optarg; named = 1; break;
 		case 'n': name = optarg; break;

@@ -383,7 +383,7 @@ exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 }
 
 int
-esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
+esmtp_read_reply(struct esmtp *c, enum esmtp_stage stage)
 {
 	return exchange(c, stage, 0);
 }
@@ -452,7 +452,7 @@ esmtp_quit(struct esmtp *c)
 	c->via.pid = 0;
 	last.nout = 0;
 	if (esmtp_say(&last, "QUIT") == 0)
-		esmtp_reply(&last, ES_QUIT);
+		esmtp_read_reply(&last, ES_QUIT);
 	esmtp_close(&last);
 }
 
@@ -490,7 +490,7 @@ say_helo(struct esmtp *c, const char *line)
 	refused = *c;
 	c->can = 0;
 	c->phase = "HELO";
-	if (esmtp_say(c, line) == 0 && esmtp_reply(c, ES_HELO) != 0)
+	if (esmtp_say(c, line) == 0 && esmtp_read_reply(c, ES_HELO) != 0)
 		return 0;
 	*c = refused;
 	c->fd = -1;
@@ -576,7 +576,7 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	if (make_connection(c, opt) < 0)
 		return end_with(c, "4.4.1", "%s", strerror(errno));
 	c->phase = "the greeting";
-	if (!takes_greeting && esmtp_reply(c, ES_GREETING) == 0)
+	if (!takes_greeting && esmtp_read_reply(c, ES_GREETING) == 0)
 		return -1;
 	if (!takes_greeting && c->code / 100 != 2) {
 		esmtp_quit(c);	/* keeps the reply in c */

@@ -89,7 +89,7 @@ int	esmtp_say(struct esmtp *, const char *line);
 /* Adds a line like esmtp_say, with shown in its place in the transcript. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Sends the output and reads a reply.  Returns the code of the reply, or 0. */
-int	esmtp_reply(struct esmtp *, enum esmtp_stage);
+int	esmtp_read_reply(struct esmtp *, enum esmtp_stage);
 /* Adds a piece of the message to the output.  The first argument is a struct
  * esmtp, so that wire.c can call esmtp_put. */
 int	esmtp_put(void *, const char *, size_t);

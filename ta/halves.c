@@ -71,7 +71,7 @@ static struct {
 	double	beat;		/* mono; the talker's last sign of life */
 	long	logged;		/* log lines of this job */
 	size_t	have, used;	/* bytes in inbuf, bytes of inbuf consumed */
-	size_t	held;		/* bytes in outbuf */
+	size_t	nout;		/* bytes in outbuf */
 	char	inbuf[BUF_SIZE], outbuf[BUF_SIZE];
 } side;
 
@@ -85,7 +85,7 @@ set_pipes(int in, int out)
 	side.in = in;
 	side.out = out;
 	side.trouble = NONE;
-	side.have = side.used = side.held = 0;
+	side.have = side.used = side.nout = 0;
 }
 
 /* Sets the trouble, unless there is trouble already.  Returns -1. */
@@ -125,9 +125,9 @@ flush_out(void)
 	size_t done = 0;
 	long n;
 
-	while (done < side.held && side.trouble == NONE) {
+	while (done < side.nout && side.trouble == NONE) {
 		n = (long)write(side.out, side.outbuf + done,
-		    side.held - done);
+		    side.nout - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -135,7 +135,7 @@ flush_out(void)
 		else if (n == 0 || errno != EINTR)
 			set_trouble(GONE);
 	}
-	side.held = 0;
+	side.nout = 0;
 	return side.trouble == NONE ? 0 : -1;
 }
 
@@ -145,12 +145,12 @@ put_bytes(const char *s, size_t n)
 	size_t k;
 
 	for (; n > 0; s += k, n -= k) {
-		if (side.held == BUF_SIZE)
+		if (side.nout == BUF_SIZE)
 			flush_out();
-		k = BUF_SIZE - side.held;
+		k = BUF_SIZE - side.nout;
 		k = k < n ? k : n;
-		memcpy(side.outbuf + side.held, s, k);
-		side.held += k;
+		memcpy(side.outbuf + side.nout, s, k);
+		side.nout += k;
 	}
 }
 

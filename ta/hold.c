@@ -426,7 +426,7 @@ main(int argc, char **argv)
 
 	command.channel = env_get("CHANNEL", "hold");
 	scripts = lib_share("hold");
-	while ((c = lib_option(argc, argv, &command)) == 'd')
+	while ((c = lib_next_option(argc, argv, &command)) == 'd')
 		scripts = optarg;
 	if (c != -1 || optind < argc || *scripts != '/')
 		lib_usage();

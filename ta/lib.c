@@ -45,8 +45,8 @@ static struct {
 	struct lib_job *job;		/* the current job, or NULL */
 	int	alone;			/* the scheduler is gone */
 	long	idle_after;	/* seconds until idle is called */
-	void	(*idle)(void);		/* argument of lib_when_idle, or NULL */
-	const struct lib_command *command;	/* argument of lib_option */
+	void	(*idle)(void);		/* argument of lib_set_idle, or NULL */
+	const struct lib_command *command;	/* of lib_next_option */
 } agent;
 
 const struct lib_far *lib_far;
@@ -476,7 +476,7 @@ lib_has_scheduler(void)
 }
 
 void
-lib_when_idle(long seconds, void (*idle)(void))
+lib_set_idle(long seconds, void (*idle)(void))
 {
 	agent.idle_after = seconds;
 	agent.idle = idle;
@@ -501,14 +501,14 @@ lib_usage(void)
 }
 
 void
-lib_option_span(long *seconds)
+lib_set_span(long *seconds)
 {
 	if (span_parse(optarg, seconds) < 0)
 		lib_usage();
 }
 
 int
-lib_option(int argc, char **argv, struct lib_command *command)
+lib_next_option(int argc, char **argv, struct lib_command *command)
 {
 	int c;
 

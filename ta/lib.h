@@ -103,12 +103,12 @@ struct lib_command {
 /* Returns the next option, or -1 after the last one.  If they are among the
  * letters, -c, -h and -N set channel, host and check_only, and -V prints the
  * version and exits. */
-int	lib_option(int argc, char **argv, struct lib_command *);
-/* Prints the usage of the command of lib_option and exits. */
+int	lib_next_option(int argc, char **argv, struct lib_command *);
+/* Prints the usage of the command of lib_next_option and exits. */
 void	lib_usage(void);
-/* Sets the seconds from the argument of the option that lib_option has
+/* Sets the seconds from the argument of the option that lib_next_option has
  * returned, or calls lib_usage if the argument is no span of time. */
-void	lib_option_span(long *seconds);
+void	lib_set_span(long *seconds);
 
 /* Options that only ZMailer's agent of the same name has. */
 struct lib_foreign {
@@ -116,14 +116,14 @@ struct lib_foreign {
 	const char *instead;	/* the advice, NULL: the options are ignored */
 };
 
-/* Prints what to do instead of the option, which lib_option has returned, and
- * exits; returns if the option is ignored.  Prints the usage for an option that
- * is not in the list. */
+/* Prints what to do instead of an option of lib_next_option, and exits.
+ * Returns if the option is ignored.  Calls lib_usage for an option that is not
+ * in the list. */
 void	lib_refuse_option(const struct lib_foreign *, int option);
 
 /* Sets a function for lib_run to call once whenever no job has come for so many
  * seconds. */
-void	lib_when_idle(long seconds, void (*idle)(void));
+void	lib_set_idle(long seconds, void (*idle)(void));
 
 /* Reports the verdict on a recipient, who must have none yet. */
 void	lib_report_verdict(struct lib_job *, struct lib_rcpt *,

@@ -765,7 +765,7 @@ main(int argc, char **argv)
 	int c;
 
 	command.channel = env_get("CHANNEL", "local");
-	while ((c = lib_option(argc, argv, &command)) != -1)
+	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'd': opt.dir = optarg; break;
@@ -775,8 +775,8 @@ main(int argc, char **argv)
 				lib_usage();
 			break;
 		case 'n': opt.names = 1; break;
-		case 't': lib_option_span(&opt.time_limit); break;
-		case 'w': lib_option_span(&opt.wait); break;
+		case 't': lib_set_span(&opt.time_limit); break;
+		case 'w': lib_set_span(&opt.wait); break;
 		default:
 			lib_refuse_option(foreign, c);
 		}

@@ -485,11 +485,11 @@ main(int argc, char **argv)
 
 	command.channel = env_get("CHANNEL", NULL);
 	opt.table = lib_share("sm.cf");
-	while ((c = lib_option(argc, argv, &command)) != -1)
+	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'f': opt.table = optarg; break;
-		case 't': lib_option_span(&opt.limit); break;
+		case 't': lib_set_span(&opt.limit); break;
 		case 'u': opt.user = optarg; break;
 		default:
 			lib_refuse_option(foreign, c);

@@ -490,14 +490,14 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 		    "connection broke when this message was sent to other "
 		    "recipients");
 	else if (end != TRANS_OVER && has_choice() && attempt.nbroken < BROKEN)
-		/* work() tries another server */
+		/* do_job tries another server */
 		attempt.broken[attempt.nbroken++] = conn.peer;
 	else if (end != TRANS_OVER)
 		report_host(job, X_DEFERALL, NULL, NULL);
 }
 
 static void
-work(struct lib_job *job)
+do_job(struct lib_job *job)
 {
 	static struct lib_rcpt *to[TRANS_MAX];	/* large */
 	int n;
@@ -682,7 +682,7 @@ set_limits(char *list)
 }
 
 static void
-usage_error(const char *what, const char *why)
+exit_usage(const char *what, const char *why)
 {
 	fprintf(stderr, "smtp: %s %s\n", what, why);
 	exit(X_USAGE);
@@ -696,7 +696,7 @@ set_talker_user(const char *name)
 	if (user_find_ids(name, &halves.uid, &halves.gid) == 0)
 		return;
 	if (errno == 0)
-		usage_error("-u: no user", name);
+		exit_usage("-u: no user", name);
 	fprintf(stderr, "smtp: the user %s cannot be looked up: %s\n", name,
 	    strerror(errno));
 	exit(X_TEMPFAIL);
@@ -708,7 +708,7 @@ serve_jobs(const char *host)
 {
 	net_waiting = send_wait_step;
 	net_looking_up = send_lookup_step;
-	halves.work = work;
+	halves.work = do_job;
 	halves.begin = read_files;
 	halves.end = end_connection;
 	halves.silence = (double)opt.lookup;
@@ -721,7 +721,7 @@ serve_jobs(const char *host)
 	halves.log = use_talker_line;
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
-	lib_when_idle(opt.idle, halves_end);
+	lib_set_idle(opt.idle, halves_end);
 	return lib_run(command.channel, host, keep_job);
 }
 
@@ -732,24 +732,24 @@ check_options(void)
 	const char *self = opt.net.self, *why;
 
 	if (halves.single && (halves.root != NULL || opt.user != NULL))
-		usage_error("-o", "goes with neither -t nor -u");
+		exit_usage("-o", "goes with neither -t nor -u");
 	/* what follows EHLO is one word */
 	if (self != NULL && (*self == '\0' || strlen(self) >= NET_NAME ||
 	    self[strcspn(self, " \t\r\n<>")] != '\0'))
-		usage_error("-h", "needs a name");
+		exit_usage("-h", "needs a name");
 	if (opt.passwords != NULL && opt.relays == 0)
-		usage_error("-A", "needs -R: other hosts get no password");
+		exit_usage("-A", "needs -R: other hosts get no password");
 	if (opt.net.via == NULL)
 		return;
 	if (opt.net.via[0] == '-')
-		usage_error("ZMailer's -X is not needed; here -X wants a "
+		exit_usage("ZMailer's -X is not needed; here -X wants a "
 		    "program, not", opt.net.via);
 	/* only a talker runs the program; the directory of -t has none */
 	if (halves.single || halves.root != NULL)
-		usage_error("-X", "goes with neither -o nor -t");
+		exit_usage("-X", "goes with neither -o nor -t");
 	why = via_find_error(opt.net.via);
 	if (why != NULL)
-		usage_error("the command of -X", why);
+		exit_usage("the command of -X", why);
 	why = via_find_unverifying(opt.net.via);
 	if (opt.passwords != NULL && why != NULL)
 		fprintf(stderr, "smtp: the command of -X has %s, which by "
@@ -812,7 +812,7 @@ main(int argc, char **argv)
 	opt.idle = 30;
 	if (strchr(mailname(NULL), '.') != NULL)
 		opt.net.self = mailname(NULL);
-	while ((c = lib_option(argc, argv, &command)) != -1)
+	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
 		case '7':

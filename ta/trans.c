@@ -341,7 +341,7 @@ send_envelope(struct trans *t)
 		if (i == next)	/* MAIL or all RCPT were refused */
 			break;
 		t->c->phase = command[stage];
-		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
+		if (esmtp_read_reply(t->c, stage) == 0 || t->c->code == 421)
 			return i == 0 ? TRANS_EARLY : TRANS_LOST;
 		unanswered -= t->len[i];
 		apply_reply(t, i);
@@ -377,7 +377,7 @@ send_data(struct trans *t)
 	t->c->phase = command[ES_DOT];
 	if (t->naccepted == 0) {
 		if (esmtp_say(t->c, ".") == 0)
-			esmtp_reply(t->c, ES_DOT);
+			esmtp_read_reply(t->c, ES_DOT);
 		return;
 	}
 	if (send_message(t) < 0) {
@@ -392,7 +392,7 @@ send_data(struct trans *t)
 		    "the message cannot be read");
 		return;
 	}
-	if (esmtp_reply(t->c, ES_DOT) == 0) {
+	if (esmtp_read_reply(t->c, ES_DOT) == 0) {
 		n = strlen(t->c->reply);
 		text_fmt(t->c->reply + n, sizeof(t->c->reply) - n, "; the "
 		    "message was sent in full, so it may have arrived, and "
@@ -411,7 +411,7 @@ reset_session(struct esmtp *c)
 		return 0;
 	c->in_mail = 0;
 	c->phase = "RSET";
-	if (esmtp_say(c, "RSET") < 0 || esmtp_reply(c, ES_HELO) == 0)
+	if (esmtp_say(c, "RSET") < 0 || esmtp_read_reply(c, ES_HELO) == 0)
 		return -1;
 	return c->code / 100 == 2 ? 0 : -1;
 }
