@@ -417,7 +417,8 @@ parse_number(const char *s, long *n)
 }
 
 /* Returns the number without a comma or semicolon at its end, which ZMailer
- * ignores.  ZMailer's -1 for no limit becomes 0, or 1 for maxthr. */
+ * ignores; valid until the next call.  ZMailer's -1 for no limit becomes 0, or
+ * 1 for maxthr. */
 static const char *
 convert_zmailer_number(const struct keyword *k, const char *s)
 {

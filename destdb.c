@@ -76,7 +76,7 @@ log_problem(const char *path, const char *what, const char *why)
 }
 
 /* Returns the name of our host, with '_' for bytes that are unfit for the name
- * of a file. */
+ * of a file; valid until the next call. */
 static const char *
 own_name(void)
 {
@@ -403,7 +403,7 @@ read_records(struct lines *l, const char *path, const char *other)
 static void
 read_dest_file(const char *path, const char *other)
 {
-	static struct lines l;
+	static struct lines l;	/* large for the stack */
 	struct stat st;
 	int fd = fd_plain(path, O_RDONLY, &st);
 

@@ -79,10 +79,11 @@ void	spool_listen(const char *path);
  * th_sleep. */
 void	fb_report_good(struct thread *);
 void	fb_report_bad(struct thread *, int all);
-/* Ends the dead time of the destination.  A new one gets its first window. */
+/* Ends the dead time of the destination.  Gives a new destination its first
+ * window. */
 void	fb_revive(struct thread *);
 /* Returns how many agents the destination may have beyond the busy ones, by its
- * window; 0 if it is dead. */
+ * window; 0 if the destination is dead. */
 long	fb_agents_left(const struct thread *, long busy);
 /* Returns the seconds until the rate allows a delivery to start, or 0. */
 double	fb_rate_wait(const struct thread *);

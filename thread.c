@@ -34,11 +34,11 @@
  *	"#hungry offsets"	FED 20, READY 30
  *	agent 2 starts		FED 20, FED 20, READY 10
  *
- * The host "-" is this machine.  It is no destination; each of its mailboxes is
- * one, whatever the clauses say.  A message with one recipient there goes to
- * the thread of that mailbox, which has one agent at a time and is dead while
- * the mailbox is locked or full.  Messages to several mailboxes share a thread
- * that any number of agents may work for.
+ * The host "-" is this machine and no destination: each of its mailboxes is a
+ * destination, whatever the clauses say.  A message with one recipient there
+ * goes to the thread of that mailbox, which has one agent at a time and is dead
+ * while the mailbox is locked or full.  Messages to several mailboxes share a
+ * thread that any number of agents may work for.
  *
  * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host
  * and another vertex do not bring that forward.  A good report does so only for
