@@ -311,37 +311,13 @@ end_lap(void)
 	}
 }
 
-/* Makes the files of all stubs that wait due; their vertices wait on.  The heap
- * stays in order, as times that differed may only become equal. */
-static void
-make_stubs_due(void)
-{
-	unsigned i;
-
-	for (i = 0; i < due_stubs.n; i++)
-		if (due_stubs.v[i].when > now.mono)
-			due_stubs.v[i].when = now.mono;
-}
-
-/* Returns the request of a T line for this host, or NULL. */
-static struct request *
-find_request(const char *host)
-{
-	struct hlink *l = hash_first(&requests_of_hosts, hash_text(host, 0));
-
-	for (; l != NULL; l = hash_next(l))
-		if (strcmp(OWNER(struct request, link, l)->host, host) == 0)
-			return OWNER(struct request, link, l);
-	return NULL;
-}
-
 /* Adds a request.  The files of stubs that wait become due at the next pass,
  * those of READY messages are read when there is room.  Returns 0; or -1
  * without memory, or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
 {
-	struct request *r;
+	struct request *r = NULL;
 	struct hlink *l = NULL;
 
 	end_lap();
@@ -352,7 +328,12 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 	}
 	if (last_request == REQUEST_MOST)
 		return -1;
-	r = *host == '\0' ? NULL : find_request(host);
+	/* a second T line for a host uses the request of the first one */
+	l = *host == '\0' ? NULL :
+	    hash_first(&requests_of_hosts, hash_text(host, 0));
+	for (; l != NULL && r == NULL; l = hash_next(l))
+		if (strcmp(OWNER(struct request, link, l)->host, host) == 0)
+			r = OWNER(struct request, link, l);
 	if (r == NULL) {
 		r = mem_get(sizeof(*r) + strlen(host));
 		if (r == NULL)
@@ -808,16 +789,6 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 		v->wakeup = p->until;
 }
 
-/* Sets c->why if the message file does not fit a control file that is good. */
-static void
-check_message_file(struct ctl *c, const struct stat *st)
-{
-	if (st->st_mode == 0)
-		c->why = "its message file is missing";
-	else if (c->body > (unsigned long)st->st_size)
-		c->why = "its body offset is behind the end of the message";
-}
-
 /* Puts the message into core: 0, or -1 without memory. */
 static int
 add_to_core(struct message *m, struct ctl *c, const struct stat *st,
@@ -888,11 +859,14 @@ load_open_file(struct ctl *c, struct past *p)
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
 		init_message(m, c, &st, p);
-		if (m->nr > 0)
-			check_message_file(c, &st);
-		else
+		if (m->nr == 0)
 			log_info("finished msg=%s nothing is left to deliver",
 			    ctl_log_name(c->name));
+		else if (st.st_mode == 0)
+			c->why = "its message file is missing";
+		else if (c->body > (unsigned long)st.st_size)
+			c->why = "its body offset is behind the end of the "
+			    "message";
 	}
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -1053,15 +1027,6 @@ is_scan_bound_reached(void)
 	    (opt.scansecs > 0 && now.mono - scan.began > opt.scansecs);
 }
 
-/* Returns 1 if the entry may be loaded.  When core is full the file itself
- * is checked, as room is made for a regular file only. */
-static int
-can_load(const char *name)
-{
-	return message_named(name) == NULL && stub_named(name) == NULL &&
-	    spool_is_file_due(name, is_core_full());
-}
-
 /* Returns 1 if scan.name has the next new file, which is searched for if it is
  * not known. */
 static int
@@ -1073,7 +1038,10 @@ has_new_file(void)
 		return 1;
 	while (scan.entries > 0 && spool_next_file(name)) {
 		scan.entries--;
-		if (can_load(name))
+		/* when core is full the file itself is checked, as room is
+		 * made for a regular file only */
+		if (message_named(name) == NULL && stub_named(name) == NULL &&
+		    spool_is_file_due(name, is_core_full()))
 			return 1;
 	}
 	*name = '\0';
@@ -1106,21 +1074,6 @@ next_stub(void)
 	    c->ready.v[0].when < heap_when(&due_stubs, t)))
 		t = heap_first(&c->ready);
 	return t == NULL ? NULL : OWNER(struct stub, due, t);
-}
-
-/* Forgets a READY message for the next one of the poorest channel: 0, or -1 if
- * no other channel has at least two messages more. */
-static int
-forget_for_stub(void)
-{
-	const struct chan *c = poorest_channel();
-	struct message *m = c == NULL ? NULL : choose_leaver(c);
-
-	/* after the exchange the channel of m still has as many as c */
-	if (m == NULL || m->chan->msgs < c->msgs + 2)
-		return -1;
-	forget_message(m);
-	return 0;
 }
 
 /* Loads a message of forgotten or of new mail.  If core was full, a message of
@@ -1159,6 +1112,8 @@ load_next(int forgotten)
 static enum loaded
 load_when_full(void)
 {
+	const struct chan *c;
+	struct message *m;
 	int n;
 
 	scan.forgotten = 0;
@@ -1177,8 +1132,13 @@ load_when_full(void)
 		scan.beyond++;
 		return load_next(0);
 	}
-	if (forget_for_stub() == 0)
+	c = poorest_channel();
+	m = c == NULL ? NULL : choose_leaver(c);
+	/* after the exchange the channel of m still has as many as c */
+	if (m != NULL && m->chan->msgs >= c->msgs + 2) {
+		forget_message(m);
 		return load_next(1);
+	}
 	scan.no_room = 1;
 	return LOADED_NONE;
 }
@@ -1201,11 +1161,15 @@ int
 in_load_files(void)
 {
 	enum loaded got = LOADED_FILE;
+	unsigned i;
 	int n;
 
-	/* under another configuration mail may expire or go sooner */
+	/* Under another configuration mail may expire or go sooner.  The heap
+	 * stays in order, as times that differ may only become equal. */
 	if (must_begin_lap || scan.config != q.config)
-		make_stubs_due();
+		for (i = 0; i < due_stubs.n; i++)
+			if (due_stubs.v[i].when > now.mono)
+				due_stubs.v[i].when = now.mono;
 	must_begin_lap = 0;
 	scan.config = q.config;
 	spool_note_changes();

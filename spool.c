@@ -746,7 +746,7 @@ place_message_file(const char *name, struct stat *st)
 	int level;
 
 	strcpy(from, home);	/* the loop tries the other places after it */
-	for (level = 0; level <= OFFICE_LEVELS; level++) {
+	for (level = 0; ; level++) {
 		if (look_up_file(from, st) < 0)
 			return -1;
 		if (S_ISREG(st->st_mode)) {
@@ -757,6 +757,8 @@ place_message_file(const char *name, struct stat *st)
 			    ctl_log_name(name), from, strerror(errno));
 			return -1;
 		}
+		if (level == OFFICE_LEVELS)
+			break;
 		text_fmt(from, sizeof(from), "../queue/%s%s",
 		    office_dir(office_hash(base, level)), base);
 	}
