@@ -80,10 +80,11 @@ office_dir(int i)
 int
 office_hash(const char *base, int level)
 {
-	static const int first[] = { 0, 1, 27 }, many[] = { 1, 26, 676 };
+	unsigned long n = num_of(base, NULL);
 
-	return first[level] + (int)(num_of(base, NULL) %
-	    (unsigned long)many[level]);
+	if (level == 0)
+		return 0;
+	return level == 1 ? 1 + (int)(n % 26) : 27 + (int)(n % 676);
 }
 
 /* ---- spool ids -------------------------------------------------------- */
