@@ -59,16 +59,19 @@ struct reader {
 /* ---- bytes, fields, numbers ------------------------------------------ */
 
 /* Keeps the first error.  Returns -1. */
-static int
-fail(struct reader *r, const char *f, const char *arg)
+static int LIKE_PRINTF(2, 3)
+fail(struct reader *r, const char *f, ...)
 {
 	struct text t;
+	va_list ap;
 
 	if (r->why[0] != '\0')
 		return -1;
 	text_init(&t, r->why, MQ_WHY_MAX);
 	text_add(&t, "line %lu of the scheduler's answer: ", r->line);
-	text_add(&t, f, arg);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
 	return -1;
 }
 
@@ -84,13 +87,13 @@ fail_cut(struct reader *r)
 static int
 fail_memory(struct reader *r)
 {
-	return fail(r, "%s", MQ_TOO_LARGE);
+	return fail(r, MQ_TOO_LARGE);
 }
 
 static int
 fail_number(struct reader *r)
 {
-	return fail(r, "a number is not understood%s", "");
+	return fail(r, "a number is not understood");
 }
 
 static int
@@ -133,11 +136,11 @@ read_field(struct reader *r, const char *stop)
 		if (c < 0)
 			return fail_cut(r);
 		if (c == '\0')
-			return fail(r, "a zero byte%s", "");
+			return fail(r, "a zero byte");
 		if (c == '\n' || strchr(stop, c) != NULL)
 			break;
 		if (r->len + 1 == sizeof(r->tok))
-			return fail(r, "it is too long%s", "");
+			return fail(r, "it is too long");
 	}
 	r->tok[r->len] = '\0';
 	return c;
@@ -196,7 +199,7 @@ read_text(struct reader *r, const char *s)
 		if (c < 0)
 			return fail_cut(r);
 		if (c != (unsigned char)*s)
-			return fail(r, "it is not understood%s", "");
+			return fail(r, "it is not understood");
 	}
 	return 0;
 }
@@ -344,7 +347,7 @@ read_vertex(struct reader *r)
 	if (n < 0 || read_text(r, n == 0 ? "\t" : " ") < 0)
 		return -1;
 	if ((unsigned long)n > RCPT_MOST)
-		return fail(r, "too many recipients%s", "");
+		return fail(r, "too many recipients");
 	j->nrcpt = (unsigned)n;
 	j->low = UINT_MAX;
 	for (j->high = 0; n > 0; n--) {	/* the offsets of the recipients */
@@ -452,7 +455,7 @@ read_lists(struct reader *r)
 		if (q->jobs[i].dest == NULL ||
 		    q->jobs[i].dest->host[0] == '\0')
 			end = end == END_STREAM ? fail_cut(r) : fail(r,
-			    "a vertex has no channel or no host%s", "");
+			    "a vertex has no channel or no host");
 	return end;
 }
 
@@ -466,7 +469,7 @@ read_vertices(struct reader *r)
 		if (read_vertex(r) < 0)
 			return END_ERROR;
 	if (r->mixed && mq_job_sort(r->q) < 0)
-		return fail(r, "two vertices have the same number%s", "");
+		return fail(r, "two vertices have the same number");
 	if (r->q->njobs > 0)
 		return read_lists(r);
 	if (is_at_end(r))
@@ -483,7 +486,7 @@ skip_vertices(struct reader *r)
 	do {
 		if (is_at_end(r))
 			return fail(r, "there is no report, or it is cut "
-			    "short%s", "");
+			    "short");
 		begins = r->ended;
 		c = read_field(r, ",>");
 		if (c < 0)
@@ -509,7 +512,7 @@ read_report(struct reader *r)
 	}
 	p = strstr(r->tok, stored);
 	if (p == NULL)
-		return fail(r, "it is not understood%s", "");
+		return fail(r, "it is not understood");
 	p += sizeof(stored) - 1;
 	r->q->stored = (double)num_of(p, &end);
 	if (end == p)
@@ -525,7 +528,7 @@ static int
 keep_office(struct reader *r, char **f)
 {
 	return text_fmt(r->q->postoffice, sizeof(r->q->postoffice), "%s",
-	    f[1]) == 0 ? 0 : fail(r, "the path is too long%s", "");
+	    f[1]) == 0 ? 0 : fail(r, "the path is too long");
 }
 
 static int
@@ -770,13 +773,12 @@ read_facts(struct reader *r)
 	q->facts = 1;
 	mq_why_sort(q);
 	if (peek_byte(r) >= 0)
-		return fail(r, "more follows this last line%s", "");
+		return fail(r, "more follows this last line");
 	if (r->in->why[0] != '\0')
 		return fail_cut(r);
 	for (i = 0; i < q->njobs; i++)
 		if (!q->jobs[i].known || !q->msgs[q->jobs[i].msg].known)
-			return fail(r, "a vertex or its message has no facts"
-			    "%s", "");
+			return fail(r, "a vertex or its message has no facts");
 	return 0;
 }
 
