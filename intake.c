@@ -138,8 +138,8 @@ struct skipped {
 	int	at_start;	/* 1: a start has found the file */
 };
 
-static struct hash stubs;	/* of forgotten messages, by num */
-static struct heap due_stubs;	/* of messages that wait, by due */
+static struct hash stubs;	/* all stubs, by num */
+static struct heap due_stubs;	/* stubs of messages that wait, by due */
 
 /* message_named and stub_named return what has this name, directories included;
  * or NULL. */
@@ -255,7 +255,7 @@ remove_stub(const char *name, struct past *p)
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
-	p->seen = last_request;	/* requests are for older mail */
+	p->seen = last_request;	/* requests are not for new mail */
 	if (s == NULL)
 		return;
 	p->until = s->until;
@@ -292,7 +292,7 @@ struct request {
 };
 
 static struct request *requests;
-static struct hash requests_of_hosts;	/* all of them, by host */
+static struct hash requests_of_hosts;	/* all requests, by host */
 static int must_begin_lap;	/* 1: the files of all stubs have to be read */
 
 /* Frees all requests if their lap is over. */
@@ -652,14 +652,15 @@ forget_waiting_message(void)
 	struct message *m = NULL;
 	unsigned long num = 0;
 
-	if (q.nleavers - found.nleavers > LEAVERS) {	/* some are lost */
+	if (q.nleavers - found.nleavers > LEAVERS) {	/* q.leavers has lost
+							 * numbers */
 		found.nleavers = q.nleavers - LEAVERS;
 		found.none_waits = 0;
 	}
 	for (; found.nleavers != q.nleavers; found.nleavers++) {
 		num = q.leavers[found.nleavers % LEAVERS];
 		if ((m = find_waiting_message(num)) != NULL)
-			break;		/* it stays noted until it leaves */
+			break;	/* m stays noted until it leaves */
 		if (num == 0)
 			found.none_waits = 0;
 	}
@@ -873,7 +874,8 @@ load_open_file(struct ctl *c, struct past *p)
 			set_skipped(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
 		if (add_to_core(m, c, &st, p) == 0) {
-			if (!p->known)	/* else they were executed before */
+			/* the T lines of a known file were executed before */
+			if (!p->known)
 				apply_triggers(c);
 			return m;
 		}
@@ -961,7 +963,7 @@ in_load_named(const char *base)
 
 	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
-	/* if no message waits, core gets one too many */
+	/* if no message waits, core gets one message too many */
 	if (is_core_full())
 		forget_waiting_message();
 	load_file(name, &opened);
