@@ -756,14 +756,23 @@ check_options(void)
 		    "itself verifies no certificate\n", why);
 }
 
-/* For -N: checks the file of -A, and its lines for the hosts of -R.  Nothing is
- * said to users who may not read the file. */
+/* For -N: checks that the program of -X is there, and that the file of -A has
+ * lines for the hosts of -R.  Nothing is said of the file to users who may not
+ * read it. */
 static void
-check_passwords(void)
+check_files(void)
 {
 	static struct auth a;	/* large */
+	const char *missing = NULL;
 	int i, found = 0;
 
+	if (opt.net.via != NULL)
+		missing = via_find_missing(opt.net.via);
+	if (missing != NULL)
+		fprintf(stderr, "smtp: the program of -X is not there: %s; "
+		    "mail would wait\n", missing);
+	if (opt.passwords == NULL)
+		return;
 	if (geteuid() != 0 && access(opt.passwords, R_OK) < 0 &&
 	    errno == EACCES)
 		return;
@@ -782,21 +791,6 @@ check_passwords(void)
 	if (found == 0 && auth_find_sender(NULL) == NULL)
 		fprintf(stderr, "smtp: %s has no line for %s; mail would "
 		    "wait\n", opt.passwords, opt.relay[0]);
-}
-
-/* For -N: checks that the files of the options are there. */
-static void
-check_files(void)
-{
-	const char *name = NULL;
-
-	if (opt.net.via != NULL)
-		name = via_find_missing(opt.net.via);
-	if (name != NULL)
-		fprintf(stderr, "smtp: the program of -X is not there: %s; "
-		    "mail would wait\n", name);
-	if (opt.passwords != NULL)
-		check_passwords();
 }
 
 int

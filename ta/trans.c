@@ -352,25 +352,12 @@ send_envelope(struct trans *t)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Sends the message and the dot: 0; or -1 if the connection is over (fd is -1),
- * or the message cannot be read or has changed its size. */
-static int
-send_message(struct trans *t)
-{
-	static struct wire w;	/* static, as the struct is large */
-
-	wire_start(&w, esmtp_put, t->c);
-	/* a message that has changed since measure_message gets no dot */
-	if (lib_pass_message(t->job, t->to[0], wire_put, &w) != 0 ||
-	    wire_end(&w) < 0 || w.size != t->count.size)
-		return -1;
-	return esmtp_send_dot(t->c, w.size);
-}
-
 /* Sends the message after 354, and reports the verdicts. */
 static void
 send_data(struct trans *t)
 {
+	static struct wire w;	/* static, as the struct is large */
+	int whole;	/* the message was read, and has kept its size */
 	size_t n;
 
 	t->c->in_mail = 0;
@@ -380,7 +367,10 @@ send_data(struct trans *t)
 			esmtp_read_reply(t->c, ES_DOT);
 		return;
 	}
-	if (send_message(t) < 0) {
+	wire_start(&w, esmtp_put, t->c);
+	whole = lib_pass_message(t->job, t->to[0], wire_put, &w) == 0 &&
+	    wire_end(&w) == 0 && w.size == t->count.size;
+	if (!whole || esmtp_send_dot(t->c, w.size) < 0) {
 		if (t->c->fd < 0) {
 			/* the stage is not ES_DOT, as a 2xx before the dot is
 			 * no success */
@@ -402,19 +392,6 @@ send_data(struct trans *t)
 }
 
 /* ---- the transaction ------------------------------------------------- */
-
-/* Sends RSET if a transaction is open: 0, or -1. */
-static int
-reset_session(struct esmtp *c)
-{
-	if (!c->in_mail)
-		return 0;
-	c->in_mail = 0;
-	c->phase = "RSET";
-	if (esmtp_say(c, "RSET") < 0 || esmtp_read_reply(c, ES_HELO) == 0)
-		return -1;
-	return c->code / 100 == 2 ? 0 : -1;
-}
 
 /* Counts the bytes of the message: 0, or -1 if verdicts were reported, as the
  * message cannot be sent. */
@@ -461,8 +438,13 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 	t.n = n;
 	if (measure_message(&t, seven) < 0)
 		return TRANS_OVER;
-	if (reset_session(c) < 0)
-		return TRANS_EARLY;
+	if (c->in_mail) {	/* the earlier transaction is open */
+		c->in_mail = 0;
+		c->phase = "RSET";
+		if (esmtp_say(c, "RSET") < 0 ||
+		    esmtp_read_reply(c, ES_HELO) / 100 != 2)
+			return TRANS_EARLY;
+	}
 	end = send_envelope(&t);
 	if (t.data)
 		send_data(&t);
