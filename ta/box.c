@@ -672,23 +672,6 @@ make_names(struct mail *m, char *tmp, char *new, size_t size)
 }
 
 static int
-write_tmp(struct mail *m, const char *tmp)
-{
-	int result;
-
-	if (m->size_limit > 0)
-		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
-	if (begin_message(m, strrchr(tmp, '/') + 1) < 0)
-		return -1;
-	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (m->fd < 0)
-		return box_failed(m, "make", tmp, errno);
-	result = write_message(m, tmp, 0);
-	close(m->fd);		/* the file is synced already */
-	return result;
-}
-
-static int
 deliver_to_maildir(struct mail *m)
 {
 	static const char *const subdir[] = { "", "tmp", "new", "cur" };
@@ -702,7 +685,15 @@ deliver_to_maildir(struct mail *m)
 			return box_failed(m, "make", tmp, errno);
 	}
 	make_names(m, tmp, new, sizeof(tmp));
-	result = write_tmp(m, tmp);
+	if (m->size_limit > 0)
+		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
+	if (begin_message(m, strrchr(tmp, '/') + 1) < 0)
+		return -1;
+	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (m->fd < 0)
+		return box_failed(m, "make", tmp, errno);
+	result = write_message(m, tmp, 0);
+	close(m->fd);		/* the file is synced already */
 	/* a file system without links gets a rename */
 	if (result == 0 && link(tmp, new) < 0 &&
 	    (errno == EEXIST || rename(tmp, new) < 0))

@@ -173,20 +173,6 @@ find_user_of_uid(struct user *u, long uid)
 	return is_nobody ? -1 : find_user(u, NULL, uid);
 }
 
-/* Sets the owner of the box: 0, or -1 with the outcome. */
-static int
-set_box_user(const char *word, struct user *u, struct outcome *end)
-{
-	u->uid = geteuid();
-	u->gid = getegid();
-	errno = 0;
-	if (text_fmt(u->name, sizeof(u->name), "%s", word) == 0 &&
-	    (opt.names ? is_safe_name(u->name) : find_mail_user(u) == 0))
-		return 0;
-	return set_no_user(end, X_NOUSER, "5.1.1",
-	    "there is no such user here");
-}
-
 /* Returns the '@' before the host in a recipient, or NULL if there is no host.
  * An '@' in a path, a command or a quoted name is before no host. */
 static const char *
@@ -219,14 +205,6 @@ add_local_part(struct text *t, const char *word, const char *at)
 }
 
 /* ---- where the box is ------------------------------------------------ */
-
-/* Returns 1 if only the administrator can change names in the path of a box. */
-static int
-is_path_of_admin(void)
-{
-	return strchr(opt.template, '/') == NULL &&
-	    strstr(opt.template, "%h") == NULL;
-}
 
 /* Sets the path of the box from the template: 0, or -1 with the outcome. */
 static int
@@ -297,21 +275,13 @@ check_child(struct child *c, double until)
 	}
 }
 
-/* Bounds the texts of a report, as the child belongs to the user. */
-static void
-clean_outcome(struct outcome *end)
-{
-	end->status[sizeof(end->status) - 1] = '\0';
-	end->text[sizeof(end->text) - 1] = '\0';
-	if (end->status[strspn(end->status, "0123456789.")] != '\0')
-		strcpy(end->status, "4.2.0");
-}
-
-/* Reads the reports of the child until OVER, or until c->error is set. */
+/* Reads the reports of the child until OVER, or until c->error is set.  The
+ * texts of a report are bounded here, as the child belongs to the user. */
 static void
 read_outcome(struct child *c, double until)
 {
-	char buf[sizeof(c->end)];
+	struct outcome *end = &c->end;
+	char buf[sizeof(*end)];
 	enum wait_result waited;
 	size_t have = 0;
 	long n;
@@ -332,9 +302,12 @@ read_outcome(struct child *c, double until)
 		if (have < sizeof(buf))
 			continue;
 		have = 0;
-		memcpy(&c->end, buf, sizeof(buf));
-		clean_outcome(&c->end);
-		if (c->end.state == OVER)
+		memcpy(end, buf, sizeof(buf));
+		end->status[sizeof(end->status) - 1] = '\0';
+		end->text[sizeof(end->text) - 1] = '\0';
+		if (end->status[strspn(end->status, "0123456789.")] != '\0')
+			strcpy(end->status, "4.2.0");
+		if (end->state == OVER)
 			return;
 	}
 }
@@ -635,14 +608,26 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 static void
 deliver_to_box(struct mail *m, struct user *u, const char *word)
 {
-	if (set_box_user(word, u, m->end) < 0 || make_path(m) < 0 ||
-	    spare_others(m) < 0)
+	/* only the administrator can change names in the path of a box */
+	int is_of_admin = strchr(opt.template, '/') == NULL &&
+	    strstr(opt.template, "%h") == NULL;
+
+	u->uid = geteuid();
+	u->gid = getegid();
+	errno = 0;
+	if (text_fmt(u->name, sizeof(u->name), "%s", word) < 0 ||
+	    (opt.names ? !is_safe_name(u->name) : find_mail_user(u) < 0)) {
+		set_no_user(m->end, X_NOUSER, "5.1.1",
+		    "there is no such user here");
+		return;
+	}
+	if (make_path(m) < 0 || spare_others(m) < 0)
 		return;
 	if (geteuid() != 0 || opt.names) {
 		box_deliver(m);
 		return;
 	}
-	if (!is_path_of_admin() || box_lock_and_make(m) == 0)
+	if (!is_of_admin || box_lock_and_make(m) == 0)
 		deliver_in_child(m);
 	box_unlock(m);
 }
