@@ -284,22 +284,6 @@ has_addressee(struct diags *d, int failed)
 	    !g->twice && form_has_address()));
 }
 
-/* Returns what became of the current recipient.  Sets *wish to the NOTIFY word
- * that a DSN on this action needs, or to 0. */
-static enum action
-action_of(const struct diags *d, unsigned *wish)
-{
-	*wish = NOTIFY_SUCCESS;
-	if (d->rc.tag == '-') {
-		*wish = d->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
-		return ACTION_FAILED;
-	}
-	if (strcmp(d->field[DIAG_ACTION], "relayed") == 0)
-		return ACTION_RELAYED;
-	return strcmp(d->field[DIAG_ACTION], "expanded") == 0 ?
-	    ACTION_EXPANDED : ACTION_DELIVERED;
-}
-
 /* Records the current line if it is about a delay.  Returns the offset of the
  * line on a delay of the current recipient that was recorded before, or 0. */
 static unsigned long
@@ -324,7 +308,8 @@ record_delay_line(const struct diags *d)
 static int
 make_item(struct diags *d, struct item *it)
 {
-	unsigned wish;
+	const char *action = d->field[DIAG_ACTION];
+	unsigned wish = NOTIFY_SUCCESS;	/* word of NOTIFY, or 0: none */
 
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
 		return 0;
@@ -334,7 +319,15 @@ make_item(struct diags *d, struct item *it)
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
 		return 0;
-	it->action = action_of(d, &wish);
+	it->action = ACTION_DELIVERED;
+	if (strcmp(action, "relayed") == 0)
+		it->action = ACTION_RELAYED;
+	if (strcmp(action, "expanded") == 0)
+		it->action = ACTION_EXPANDED;
+	if (d->rc.tag == '-') {
+		it->action = ACTION_FAILED;
+		wish = d->rc.notify & NOTIFY_GIVEN ? NOTIFY_FAILURE : 0;
+	}
 	it->at = d->at;
 	if (origin_find(d, &dsn.origin, d->off) < 0)
 		return 0;

@@ -128,19 +128,6 @@ put_text(FILE *f, const char *s, const char *indent)
 		fprintf(f, "%s...\n", indent);
 }
 
-/* Returns 1 if a form has UTF-8. */
-static int
-is_form_utf8(FILE *form)
-{
-	char line[FORM_LINE];
-
-	rewind(form);
-	while (fgets(line, (int)sizeof(line), form) != NULL)
-		if (has_utf8(line))
-			return 1;
-	return 0;
-}
-
 /* Writes the text of a form, with a newline at its end. */
 static void
 put_form(FILE *f, FILE *form)
@@ -285,27 +272,21 @@ copy_start(struct copy *c, FILE *f, long most)
 	c->most = most;
 }
 
-/* Folds a line of BREAK_AT bytes before byte b if b is a blank.  A line
- * without a blank is folded before LINE_MOST, not within a UTF-8 character. */
+/* Copies a byte.  With c->fold, a line is folded before the first blank from
+ * BREAK_AT on; a line without such a blank before LINE_MOST, not within a UTF-8
+ * character. */
 static void
-fold_line(struct copy *c, int b)
+copy_byte(struct copy *c, int b)
 {
 	int blank = b == ' ' || b == '\t';
 	/* bytes of the UTF-8 character behind b */
 	int more = (b >= 0xc0) + (b >= 0xe0) + (b >= 0xf0);
+	long longest = blank ? BREAK_AT : LINE_MOST - more;
 
-	if (b == '\n' || c->col < BREAK_AT ||
-	    (!blank && c->col + more < LINE_MOST))
-		return;
-	fputs(blank ? "\n" : "\n ", c->f);
-	c->col = !blank;
-}
-
-static void
-copy_byte(struct copy *c, int b)
-{
-	if (c->fold)
-		fold_line(c, b);
+	if (c->fold && b != '\n' && c->col >= longest) {
+		fputs(blank ? "\n" : "\n ", c->f);
+		c->col = !blank;
+	}
 	c->size++;
 	c->col = b == '\n' ? 0 : c->col + 1;
 	if (c->col == 0 && c->size <= c->most)
@@ -604,9 +585,13 @@ static int
 measure_copies(struct draft *d, const struct dsn *r)
 {
 	struct copy head, body;
+	char line[FORM_LINE];
 
 	if (d->form != NULL)
-		d->text_eight |= is_form_utf8(d->form);
+		rewind(d->form);
+	while (d->form != NULL &&
+	    fgets(line, (int)sizeof(line), d->form) != NULL)
+		d->text_eight |= has_utf8(line);
 	if (r->nfiles > 1)
 		return 0;
 	copy_start(&head, NULL, HEAD_MOST);
