@@ -494,7 +494,7 @@ write_and_queue(struct mail *m, struct input *in, int direct, char *name)
 	}
 	mask_signals(SIG_BLOCK);
 	unsent[0] = '\0';
-	p.bulk = is_bulk(&m->head);
+	p.is_bulk = is_bulk(&m->head);
 	return direct ? move_to_queue(m, &p, name, body) :
 	    move_to_router(&p, name);
 }

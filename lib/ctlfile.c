@@ -14,7 +14,7 @@
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> NOTARY <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: '+' sent in a DSN; ' ', or '-' of older schedulers: not yet
+ *	 tag: '+' a DSN has the line; ' ', or '-' of older schedulers: none has
  *
  * The notary is what a DSN says about a recipient, in five fields:
  *
@@ -39,10 +39,10 @@
  * The lock of a process that is gone is removed.  If there is a process with
  * the number, it may be another one.  A lock is believed while the number is
  * that of a process with an fcntl lock on the file, as our agents have.  Any
- * other is believed for LOCK_BELIEVED seconds after it was first seen, as
- * ZMailer's agents take no fcntl lock, and some file systems have none.  The
- * fcntl lock is on a byte whose place is computed from the number of the
- * process, and ends with the process; agent.c sets it.
+ * other lock is believed for LOCK_BELIEVED seconds after it was first seen, as
+ * ZMailer's agents take no fcntl lock, and some file systems have no such lock.
+ * The fcntl lock is on a byte whose place is computed from the number of the
+ * process, and ends with the process; agent.c sets the lock.
  *
  * The tag of a lock is followed by the number of the process in six bytes,
  * right aligned.  A number of more digits is written as 'a' and five digits of
@@ -73,8 +73,8 @@
  * Our agents take no recipient with this channel and host, and the scheduler
  * goes on with the command when it loads the file.
  *
- * One control file is kept open between operations on its lines, as they come
- * in runs on the same file.
+ * One control file is kept open between operations on its lines, as operations
+ * come in runs on the same file.
  */
 #include "ctlfile.h"
 #include <ctype.h>
@@ -309,7 +309,7 @@ parse_rcpt(struct ctl *c)
 	const char *p = parse_rcpt_fields(c);
 
 	if (p == NULL || copy_word(&p, c->channel, 1) < 0 ||
-	    copy_word(&p, c->host, !c->capitals) < 0 ||
+	    copy_word(&p, c->host, !c->keeps_capitals) < 0 ||
 	    copy_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
 		return -1;
 	c->rest = p;
@@ -341,7 +341,7 @@ ctl_read_sender(struct ctl *c)
 	text_init(&t, c->user, sizeof(c->user));
 	if (!c->is_dsn && !(n == 2 && strncmp(p, "<>", 2) == 0))
 		text_put(&t, p, n);
-	c->long_sender = t.cut;
+	c->has_long_sender = t.cut;
 	return c->user;
 }
 
@@ -363,13 +363,13 @@ scan_header(struct ctl *c)
 	int begins = c->l.len >= MESSAGE_ID_LEN &&
 	    ctl_is_word(p, MESSAGE_ID_LEN, MESSAGE_ID);
 
-	if (begins || (c->folded && (*p == ' ' || *p == '\t'))) {
+	if (begins || (c->is_folded && (*p == ' ' || *p == '\t'))) {
 		p += begins ? MESSAGE_ID_LEN : 0;
 		p += strspn(p, " \t");
 		text_fmt(c->msgid, sizeof(c->msgid), "%.*s",
 		    (int)strcspn(p, " \t"), p);
 	}
-	c->folded = begins && *p == '\0';
+	c->is_folded = begins && *p == '\0';
 }
 
 int
@@ -417,16 +417,6 @@ match_n_line(struct ctl *c)
 	return found;
 }
 
-/* Moves from a recipient line to its N line: 1, or 0 if it has none. */
-static int
-seek_n_line(struct ctl *c)
-{
-	for (c->n_lines = N_LINES; c->n_lines > 0 && ctl_next_line(c); )
-		if (match_n_line(c))
-			return 1;
-	return 0;
-}
-
 /* Moves to the recipient line that begins at off: 1, or 0 if no recipient line
  * begins there.  A line of a header block may begin with "r:", so the tag is
  * looked at, too. */
@@ -451,7 +441,11 @@ ctl_read_rcpt(struct ctl *c, unsigned long off)
 	c->tag = (unsigned char)c->l.line[1];
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
 	c->rest = c->privilege;	/* the next line takes the buffer */
-	c->drpt = seek_n_line(c) ? (long)c->l.off : -1;
+	c->drpt = -1;
+	c->n_lines = N_LINES;
+	while (c->n_lines > 0 && ctl_next_line(c))
+		if (match_n_line(c))
+			c->drpt = (long)c->l.off;
 	c->notify = ctl_parse_notify(c->drpt < 0 ? NULL : c->l.line + 2,
 	    c->orcpt, sizeof(c->orcpt));
 	return 0;
@@ -477,7 +471,7 @@ scan_rcpt(struct ctl *c)
 		return;
 	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
 		c->why = "a recipient line cannot be read";
-	else if (!c->seen_s)
+	else if (!c->has_s)
 		c->why = "a recipient comes before any sender";
 }
 
@@ -532,10 +526,10 @@ scan_line(struct ctl *c)
 	case 'i':	/* the file must not name another message */
 		if (strcmp(value, name_base(c->name)) != 0)
 			c->why = "its i line names another file";
-		c->seen_i = 1;
+		c->has_i = 1;
 		break;
 	case 's':
-		c->seen_s = 1;
+		c->has_s = 1;
 		if (c->nrcpt == 0)
 			strcpy(c->from, *ctl_read_sender(c) == '\0' ? "<>" :
 			    c->user);
@@ -569,7 +563,7 @@ scan_end(struct ctl *c)
 		c->why = "it was cut within a header block";
 	else if (c->nrcpt == 0 && c->ntrigger > 0)
 		return;
-	else if (!c->seen_i)
+	else if (!c->has_i)
 		c->why = "it has no i line";
 	else if (c->nrcpt == 0)
 		c->why = "it has no recipient";
@@ -793,7 +787,7 @@ ctl_log_name(const char *name)
 {
 	static char text[NAME_MAX_ + 44];
 	char id[40];
-	int err = errno;	/* the caller may log it behind this text */
+	int err = errno;	/* the caller may log errno, too */
 	int bad = spool_id(name, NULL, NULL, id, sizeof(id)) < 0 ||
 	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
@@ -805,9 +799,8 @@ void
 ctl_close_kept(void)
 {
 	if (kept.name[0] != '\0')
-		close(kept.l.fd);
+		ctl_close(&kept);
 	kept.name[0] = '\0';
-	kept.l.fd = -1;
 	block.from = block.hdr = 0;
 }
 
@@ -852,7 +845,7 @@ ctl_set_tag(const char *name, unsigned long off, int tag)
 
 	/* nobody delivers to a recipient whose line is gone, so the tag '+'
 	 * is not needed */
-	if (line == NULL && tag == '+' && kept.l.fd >= 0 &&
+	if (line == NULL && tag == '+' && kept.name[0] != '\0' &&
 	    fstat(kept.l.fd, &st) == 0 && (off_t)off >= st.st_size) {
 		log_warn("tag msg=%s rcpt=%lu tag=%c the control file was cut "
 		    "before this line", ctl_log_name(name), off, tag);
@@ -1034,7 +1027,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_find_rcpt(name, off);
-		if (c == NULL)	/* the current line may be a part of one */
+		if (c == NULL)	/* the current line may be part of a line */
 			ctl_next_line(&kept);
 		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);

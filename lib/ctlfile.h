@@ -54,11 +54,12 @@ struct ctl {
 	long	pid;		/* process whose lock is the reason, or 0 */
 	double	since;		/* mono; time at which the locks were first
 				 * seen.  ctl_open sets the present time; a
-				 * caller that knows an earlier one sets that */
-	int	in_block;	/* the current line is within an m or M block */
-	int	capitals;	/* host keeps its case; to be set after
-				 * ctl_start */
-	int	seen_i, seen_s;	/* an i (s) line was read */
+				 * caller that knows an earlier time sets it */
+	int	in_block;	/* the current line begins an m or M block, or
+				 * is within one */
+	int	keeps_capitals;	/* host is not made lower case; the caller sets
+				 * this after ctl_start */
+	int	has_i, has_s;	/* an i line, an s line was read */
 	unsigned long body;	/* offset of the body in the message file (o
 				 * line) */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
@@ -71,7 +72,7 @@ struct ctl {
 	unsigned all_notify;	/* NOTIFY_ bits of all N lines */
 	int	n_lines;	/* lines that are still searched for the N line
 				 * of the last recipient */
-	int	folded;		/* the last line was a Message-ID field without
+	int	is_folded;	/* the last line was a Message-ID field without
 				 * a value */
 	int	is_dsn;		/* the sender has the channel error, so the
 				 * message is a DSN */
@@ -80,7 +81,8 @@ struct ctl {
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* the command of a '#' line */
-	int	long_sender;	/* the address is longer than user and is cut */
+	int	has_long_sender;	/* the address is longer than user and
+					 * is cut */
 	const char *rest;	/* the words behind user: the privilege */
 	unsigned long delays;	/* number in the delay field: warnings that the
 				 * sender got or did not want; ULONG_MAX: no
@@ -93,7 +95,7 @@ struct ctl {
 	char	privilege[24];
 	/* ctl_start does not clear the members from here on */
 	char	channel[WORD_MAX_];	/* of the current line */
-	char	host[WORD_MAX_];	/* lower case unless capitals is set */
+	char	host[WORD_MAX_];	/* lower case, or see keeps_capitals */
 	char	user[WORD_MAX_];	/* address; of an empty sender "" */
 	char	from[WORD_MAX_];	/* address of the last s line before the
 				 * first recipient; "<>": empty; "": none */
@@ -179,7 +181,8 @@ int	ctl_append_cancel(const char *name, const char *channel,
  * of the N line, -1 for none; when is as for ctl_append_diag. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
-int	ctl_sync(const char *name);	/* 0 or -1 */
+/* Syncs the file: 0 or -1. */
+int	ctl_sync(const char *name);
 /* Closes the file that is kept open; to be called when a control file is
  * removed, renamed or replaced. */
 void	ctl_close_kept(void);

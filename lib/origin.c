@@ -174,7 +174,8 @@ origin_read_head(struct diags *n, struct head *h)
 		if (letter == 'n' && h->envid[0] == '\0')
 			text_fmt(h->envid, sizeof(h->envid), "%s", value);
 		if (letter == 'R' && !seen_ret) {
-			h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
+			h->wants_headers = ctl_is_word(value, strlen(value),
+			    "HDRS");
 			seen_ret = 1;
 		}
 		if (letter == 'l' && nrcpt == 0)
@@ -197,12 +198,12 @@ static int
 has_double_field(struct ctl *c)
 {
 	size_t len = sizeof(DOUBLE_FIELD) - 1;
-	int twice = 0;
 
 	while (line_next(&c->l) && c->l.len > 0)
-		twice |= strncmp(c->l.line, DOUBLE_FIELD, len) == 0 &&
-		    c->l.line[len] == ':';
-	return twice;
+		if (strncmp(c->l.line, DOUBLE_FIELD, len) == 0 &&
+		    c->l.line[len] == ':')
+			return 1;
+	return 0;
 }
 
 /* Begins the origin at the current line, with the sender if the line has one.
@@ -213,11 +214,11 @@ begin_origin(struct origin *g)
 	g->from = g->w.l.off;
 	if (ctl_header_at(&g->w) >= 0) {
 		g->hdr = -1;
-		g->twice = 0;
+		g->is_double = 0;
 		return;
 	}
 	strcpy(g->sender, ctl_read_sender(&g->w));
-	g->long_sender = g->w.long_sender;
+	g->has_long_sender = g->w.has_long_sender;
 }
 
 /* Ends the origin at the current line, and reads the header if it begins there.
@@ -230,7 +231,7 @@ end_origin(struct origin *g)
 	if (g->hdr >= 0)
 		return 1;	/* the header was read before */
 	g->hdr = ctl_header_at(&g->w);
-	g->twice = g->hdr >= 0 && has_double_field(&g->w);
+	g->is_double = g->hdr >= 0 && has_double_field(&g->w);
 	return g->hdr >= 0;
 }
 
@@ -322,7 +323,7 @@ split_diag(struct diags *n)
 {
 	char *line = n->said, *tab, *p;
 	const char *end;
-	int i, bad;
+	int i;
 
 	strcpy(line, n->c.l.line);
 	tab = strchr(line, '\t');
@@ -333,10 +334,9 @@ split_diag(struct diags *n)
 	n->text = p + 1;
 	n->tag = line[1];
 	n->at = n->c.l.off;
-	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
-	    *end != ':';
-	p = strrchr(line, ':');
-	n->when = p == NULL ? 0 : num_of(p + 1, NULL);
+	if (num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 || *end != ':')
+		return -1;
+	n->when = num_of(strrchr(line, ':') + 1, NULL);
 	p = tab + 1;
 	for (i = 0; i < DIAG_FIELDS; i++) {
 		n->field[i] = p;
@@ -346,12 +346,12 @@ split_diag(struct diags *n)
 	}
 	/* ZMailer writes "delayed" also for an expired recipient, but with a
 	 * status; that is a failure */
-	n->warning = strcmp(n->field[DIAG_ACTION], "delayed") == 0 &&
+	n->is_warning = strcmp(n->field[DIAG_ACTION], "delayed") == 0 &&
 	    *n->field[DIAG_STATUS] == '\0';
-	if (!n->warning ||
+	if (!n->is_warning ||
 	    num_upto(n->field[DIAG_TEXT], DELAYS_MOST, &n->due, &end) < 0)
 		n->due = 0;
-	return bad ? -1 : 0;
+	return 0;
 }
 
 int

@@ -22,7 +22,7 @@ struct diags {
 				 * missing.  In a line on a delay, DIAG_REMOTE
 				 * is the time at which the recipient expires */
 	char	*text;		/* the text, CRs for its newlines */
-	int	warning;	/* the line is about a delay */
+	int	is_warning;	/* the line is about a delay */
 	unsigned long due;	/* number of warnings that are due by now, if
 				 * the line is about the delay of all recipients
 				 * with this channel and host; else 0 */
@@ -77,7 +77,7 @@ int	can_get_dsn(const char *address);
 struct head {
 	char	envid[300];	/* xtext, or "" */
 	char	id[300];	/* for the log: mostly its Message-ID */
-	int	hdrs;		/* the sender wants only headers returned */
+	int	wants_headers;	/* the sender wants only headers returned */
 	unsigned long body;	/* offset of the body in the message file */
 };
 
@@ -91,9 +91,10 @@ int	origin_read_head(struct diags *, struct head *);
 struct origin {
 	unsigned long from, to;	/* recipients' lines begin in [from, to) */
 	long	hdr;		/* offset of the header's text, -1: none */
-	int	twice;		/* DOUBLE_FIELD is in the header: the message
+	int	is_double;	/* DOUBLE_FIELD is in the header: the message
 				 * is a DSN on a DSN */
-	int	long_sender;	/* the address is longer than sender, and cut */
+	int	has_long_sender;	/* the address is longer than sender
+					 * and is cut */
 	char	sender[WORD_MAX_];	/* who gets a DSN, "": nobody */
 	struct ctl w;		/* the walk that finds origins */
 };

@@ -131,7 +131,7 @@ post_open(struct post *p, const char *po, const char *tag)
 	}
 	if (fd < 0)
 		return -1;
-	p->bulk = 0;
+	p->is_bulk = 0;
 	bad = fd_cloexec(fd) < 0 || fstat(fd, &st) < 0;
 	/* the owner of the post office reads the file by the group of public/,
 	 * if public/ is closed to all others */
@@ -217,7 +217,7 @@ post_send(struct post *p)
 
 	if (post_sync(p) < 0)
 		return -1;
-	in_bulk = p->bulk && rename_into(p, OFFICE_BULK) == 0;
+	in_bulk = p->is_bulk && rename_into(p, OFFICE_BULK) == 0;
 	if ((!in_bulk && rename_into(p, "router") < 0) ||
 	    sync_dir_of(p, in_bulk ? OFFICE_BULK : "router") < 0) {
 		post_remove(p);

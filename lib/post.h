@@ -10,7 +10,7 @@ struct post {
 	FILE	*f;		/* the file, open for reading and writing */
 	unsigned long num;	/* inode number of the file; after post_send,
 				 * the name of the file */
-	int	bulk;		/* the message goes into bulk/, if there is such
+	int	is_bulk;	/* the message goes into bulk/, if there is such
 				 * a directory, and not into router/ */
 	char	po[600];	/* the post office */
 	char	path[700];	/* path of the file */
@@ -27,8 +27,8 @@ int	post_make(char *path, size_t size, const char *dir, const char *tag);
 int	post_open(struct post *, const char *po, const char *tag);
 /* Syncs the file: 0, or -1 with errno and the file removed. */
 int	post_sync(struct post *);
-/* Syncs the file and renames it to po/router/NUM, or to po/bulk/NUM if bulk is
- * set and that can be: 0, or -1 with errno and the file removed. */
+/* Syncs the file and renames it to po/router/NUM; if is_bulk is set, to
+ * po/bulk/NUM if that can be.  0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
 /* Returns the group that ta/hold.c, as root, gives its files in po/router.
  * No file of a user there has this group.  It is 0; but 1 if po/router has the

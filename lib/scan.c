@@ -44,7 +44,7 @@ add_file(struct scan *s, const char *path, const char *base, unsigned *size)
 	lstat(path, &st);
 	f = &s->v[s->n];
 	f->mtime = (long)st.st_mtime;
-	f->regular = S_ISREG(st.st_mode);
+	f->is_regular = S_ISREG(st.st_mode);
 	f->name = mem_dup(base);
 	s->n += f->name != NULL;
 	return f->name == NULL ? -1 : 0;

@@ -9,7 +9,7 @@
 struct scanned {
 	char	*name;
 	long	mtime;		/* wall; 0: not known */
-	int	regular;	/* the entry is a regular file */
+	int	is_regular;	/* the entry is a regular file */
 };
 
 struct scan {

@@ -104,7 +104,7 @@ count_dir(struct mq_queue *q, const char *po, const char *dir, int *messages,
 		*messages = 0;
 	for (i = 0; i < s.n; i++) {
 		if (postman ? is_pair_control(po, s.v[i].name) :
-		    !s.v[i].regular)
+		    !s.v[i].is_regular)
 			continue;
 		++*messages;
 		q->bounces += postman && is_double_bounce(s.v[i].name);
@@ -127,7 +127,7 @@ add_frozen(struct mq_queue *q, const char *po)
 
 	scan_read(&s, po, "freezer", is_no_dot_file);
 	for (i = 0; i < s.n && rc == 0; i++)
-		if (s.v[i].regular && text_fmt(name, sizeof(name),
+		if (s.v[i].is_regular && text_fmt(name, sizeof(name),
 		    "freezer/%s", s.v[i].name) == 0 &&
 		    mq_frozen_name(name) != NULL)
 			rc = mq_note_add(q, MQ_FREEZER, name,

@@ -111,7 +111,6 @@ put_header(struct ctl *c)
 			mq_print("\t\t%s\n", c->l.line + 1);
 		else
 			mq_print("\t%s\n", c->l.line);
-	c->in_block = 0;
 }
 
 /* Adds the reasons of permanent failures: 0, or -1 without memory. */
@@ -120,7 +119,7 @@ add_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_seek(&n->c, 0);
 	while (diag_next(n))
-		if (!n->warning && mq_why_add(q, msg, n->off, n->text) < 0)
+		if (!n->is_warning && mq_why_add(q, msg, n->off, n->text) < 0)
 			return -1;
 	mq_why_sort(q);
 	return 0;

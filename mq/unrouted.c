@@ -65,7 +65,7 @@ mq_read_unrouted(struct mq_queue *q, const char *po)
 	bad = q->unrouted == NULL;
 	q->nunrouted = 0;
 	for (i = 0; i < s.n && !bad; i++)
-		if (s.v[i].regular)
+		if (s.v[i].is_regular)
 			bad = set_unrouted(&q->unrouted[q->nunrouted++], q, po,
 			    &s.v[i]) < 0;
 	scan_free(&s);

@@ -280,8 +280,8 @@ has_addressee(struct diags *d, int failed)
 	const struct origin *g = &dsn.origin;
 
 	return origin_find(d, &dsn.origin, d->off) == 0 &&
-	    !g->long_sender && (g->sender[0] != '\0' || (failed &&
-	    !g->twice && form_has_address()));
+	    !g->has_long_sender && (g->sender[0] != '\0' || (failed &&
+	    !g->is_double && form_has_address()));
 }
 
 /* Records the current line if it is about a delay.  Returns the offset of the
@@ -315,7 +315,7 @@ make_item(struct diags *d, struct item *it)
 		return 0;
 	it->reason_at = record_delay_line(d);
 	/* an older scheduler, which had a list like -x, wrote the tag '-' */
-	if ((d->tag != ' ' && d->tag != '-') || d->warning ||
+	if ((d->tag != ' ' && d->tag != '-') || d->is_warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
 		return 0;
@@ -626,7 +626,7 @@ restore_diagnostics(void)
 			return -1;
 		ctl_seek(&d->c, 0);
 		while (dsn.n > 0 && diag_next(d))
-			if (!d->warning && (it = bsearch(&d->off, dsn.items,
+			if (!d->is_warning && (it = bsearch(&d->off, dsn.items,
 			    dsn.n, sizeof(*it), compare_offset)) != NULL)
 				it->at = d->at;
 		if (check_walk(d) < 0)
@@ -663,7 +663,7 @@ find_verdict(const char **verdict)
 			*verdict = "error";
 		else if (origin_find(d, &dsn.origin, d->c.l.off) < 0)
 			break;
-		else if (dsn.origin.long_sender)
+		else if (dsn.origin.has_long_sender)
 			*verdict = "error";
 		else if (dsn.origin.sender[0] == '\0')
 			*verdict = "error2";

@@ -634,7 +634,7 @@ survey_items(struct draft *d, struct dsn *r)
 	d->text_eight |= has_utf8(r->sender);
 	if (dsn_open_control(r, 0) < 0)
 		return -1;
-	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
+	if (r->head.wants_headers || d->count[ACTION_FAILED] == 0)
 		d->no_body = "";
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&

@@ -179,7 +179,7 @@ set_sender(struct walk *w)
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
-	strcpy(w->dsn_to, *p != '\0' || w->c.long_sender ? "" : w->c.user);
+	strcpy(w->dsn_to, *p != '\0' || w->c.has_long_sender ? "" : w->c.user);
 	if (w->c.l.line[0] == 's')
 		strcpy(w->from, w->dsn_to);
 	w->sender_at = w->c.l.off;
@@ -325,7 +325,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host,
 	w.offsets = offsets;
 	w.end = &job->rcpts;
 	ctl_start(&w.c, job->ctl, job->name);
-	w.c.capitals = 1;
+	w.c.keeps_capitals = 1;
 	while ((letter = ctl_check_line(&w.c)) > 0)
 		apply_line(&w, letter);
 	job->body = w.c.body;
