@@ -158,7 +158,7 @@ check_options(const struct clause *cl, const char *path, struct command *c,
 static void
 check_command(struct config *config, const struct clause *cl)
 {
-	static struct command c;
+	static struct command c;	/* large; set anew by each call */
 	char path[PATH_MAX_];
 	const char *why;
 	struct stat st;
@@ -232,7 +232,7 @@ find_shadow(const struct config *config, const struct clause *c)
 static int
 has_smart_host(const char *command)
 {
-	static struct command c;
+	static struct command c;	/* large; set anew by each call */
 	int i = 1;
 
 	if (cmd_split(command, "channel", "host", cf_get_var, &c) != NULL ||

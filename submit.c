@@ -546,7 +546,7 @@ set_sender(struct mail *m)
 static int
 submit(char **rcpts)
 {
-	static struct routes routes;
+	static struct routes routes;	/* large, and used once */
 	struct input in;
 	struct mail m;
 	int can_queue, code = 0;
@@ -600,7 +600,7 @@ queue_smtp(const struct smtpd *how, struct mail *m, struct input *in,
 static int
 serve_smtp(void)
 {
-	static struct routes routes;
+	static struct routes routes;	/* large, and used once */
 	struct smtpd how;
 	int code;
 

@@ -67,7 +67,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 static int
 copy_bytes(int fd, FILE *f, double left)
 {
-	static char buf[8192];
+	static char buf[8192];	/* only a buffer */
 	size_t n;
 	long k;
 

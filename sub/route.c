@@ -302,7 +302,7 @@ static const char *
 add_alias(struct routes *t, const char *pattern, char *p)
 {
 	static char members[2 * LINE_MAX_];	/* commas become NULs */
-	static char reason[300];
+	static char reason[300];	/* valid until the next call */
 	struct addr_list l;
 	struct route *r;
 	struct text list;
