@@ -230,7 +230,7 @@ struct author {
 };
 
 void	in_start(struct input *, FILE *, enum dots);
-int	in_read(struct input *);	/* EOF at the end */
+int	in_read(struct input *);	/* EOF at the end or after an error */
 /* Returns why the message cannot be read, or NULL. */
 const char *in_fault(const struct input *);
 /* Copies the rest of the message to the file and ends its last line; last is
