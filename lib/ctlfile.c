@@ -1047,11 +1047,8 @@ ctl_notary_end(const char *s)
 	const char *end;
 	int i;
 
-	for (i = 1; i < DIAG_FIELDS && *s != '\t'; i++) {
-		end = strchr(s, '\1');
-		if (end == NULL)
-			break;
+	for (i = 1; i < DIAG_FIELDS && *s != '\t' &&
+	    (end = strchr(s, '\1')) != NULL; i++)
 		s = end + 1;
-	}
 	return strchr(s, '\t');
 }

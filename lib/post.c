@@ -43,7 +43,7 @@
 static void
 stir(unsigned long v[2])
 {
-	static unsigned long turn;
+	static unsigned long turn;	/* calls so far */
 	struct {
 		struct stat here;
 		struct tms used;
@@ -72,6 +72,7 @@ stir(unsigned long v[2])
 static void
 random_pair(unsigned long v[2])
 {
+	/* what stir has mixed so far */
 	static unsigned long pool[2] = { 2166136261UL, 84696351UL };
 	unsigned char b[8];
 	int i, fd = open("/dev/urandom", O_RDONLY | O_NOCTTY);

@@ -126,6 +126,7 @@ read_routerdirs(char value[OFFICE_LINE])
 int
 office_read_routers(struct office_routers *r)
 {
+	/* directories of the post office that are no router's */
 	static const char own[] =
 	    ":public:private:queue:transport:postman:freezer:";
 	char list[OFFICE_LINE], name[OFFICE_LINE + 2], *p;
