@@ -284,36 +284,28 @@ has_addressee(struct diags *d, int failed)
 	    !g->is_double && form_has_address()));
 }
 
-/* Records the current line if it is about a delay.  Returns the offset of the
- * line on a delay of the current recipient that was recorded before, or 0. */
-static unsigned long
-record_delay_line(const struct diags *d)
-{
-	const char *name = channel_and_host(&d->rc);
-	const struct delay_line *own, *all = find_delay_line(name);
-	unsigned long at = all == NULL ? 0 : all->at;
-	char offset[30];
-
-	text_fmt(offset, sizeof(offset), "%lu", d->off);
-	own = find_delay_line(offset);
-	if (own != NULL && own->at > at)
-		at = own->at;
-	if (strcmp(d->field[DIAG_ACTION], "delayed") == 0)
-		set_delay_line(d->due == 0 ? offset : name, d->at);
-	return at;
-}
-
 /* Returns 1 and sets the item of the current diagnostic line; or 0 if the line
- * belongs into no DSN. */
+ * belongs into no DSN.  Records a line about a delay, for later items. */
 static int
 make_item(struct diags *d, struct item *it)
 {
 	const char *action = d->field[DIAG_ACTION];
 	unsigned wish = NOTIFY_SUCCESS;	/* word of NOTIFY, or 0: none */
+	const struct delay_line *own, *all;
+	const char *name;
+	char offset[30];
 
 	if (ctl_read_rcpt(&d->rc, d->off) < 0)
 		return 0;
-	it->reason_at = record_delay_line(d);
+	name = channel_and_host(&d->rc);
+	all = find_delay_line(name);
+	text_fmt(offset, sizeof(offset), "%lu", d->off);
+	own = find_delay_line(offset);
+	it->reason_at = all == NULL ? 0 : all->at;
+	if (own != NULL && own->at > it->reason_at)
+		it->reason_at = own->at;
+	if (strcmp(action, "delayed") == 0)
+		set_delay_line(d->due == 0 ? offset : name, d->at);
 	/* an older scheduler, which had a list like -x, wrote the tag '-' */
 	if ((d->tag != ' ' && d->tag != '-') || d->is_warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
@@ -451,11 +443,12 @@ free_old_pauses(void)
 	npauses = kept;
 }
 
-/* Begins a pause of the sender, whose earlier pause is p; NULL: there is none.
- * Without memory there is no pause. */
+/* Begins a pause of the sender.  Without memory there is no pause. */
 static void
-begin_pause(struct pause *p, const char *sender)
+begin_pause(const char *sender)
 {
+	struct pause *p = find_pause(sender);
+
 	if (p == NULL && npauses == PAUSES_MOST)
 		free_old_pauses();
 	if (p == NULL && opt.pause != 0 && npauses < PAUSES_MOST &&
@@ -581,7 +574,7 @@ send_dsn(void)
 	if (send_items() < 0)
 		return -1;
 	if (!job.is_delay)
-		begin_pause(p, dsn.sender);
+		begin_pause(dsn.sender);
 	return 0;
 }
 

@@ -608,7 +608,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 static void
 deliver_to_box(struct mail *m, struct user *u, const char *word)
 {
-	/* only the administrator can change names in the path of a box */
+	/* 1: only the administrator can change names in the path of a box */
 	int is_of_admin = strchr(opt.template, '/') == NULL &&
 	    strstr(opt.template, "%h") == NULL;
 
