@@ -168,8 +168,9 @@ answer_counts(struct operation *op)
 {
 	/* by enum outcome */
 	static const char *const texts[] = { NULL, "more will follow",
-	    "when their agents have reported", "without a command",
-	    "with agents", "held", "failed: the spool cannot be written to" };
+	    "when their agents have reported", "not flushed (no command)",
+	    "not flushed (with agents)", "not flushed (held)",
+	    "failed: the spool cannot be written to" };
 	unsigned sum = 0;
 	int i;
 

@@ -594,7 +594,7 @@ ok 'more messages are evicted than are remembered' \
 order flush "$(lines 'beyond PARAMevicted' |
     sed -n '1s/.* msg=\([0-9-]*\) .*/\1/p')"
 like 'a flush by its name finds each message, and says what has no command' \
-    "$(cat "$tmp/answer")" '^ok 0 jobs flushed, 2 without a command$'
+    "$(cat "$tmp/answer")" '^ok 0 jobs flushed, 2 not flushed \(no command\)$'
 sed 's/^none.*/none\/*	command="words $tmp"/' "$tmp/cf" | sed "s!\$tmp!$tmp!" \
     >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
