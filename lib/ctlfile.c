@@ -7,14 +7,15 @@
  * place, and diagnostics are appended with one write.
  *
  *	r~ 13792    local - nobody 65534
- *	||^^^^^^^^^^ channel host user privilege
- *	||pid  delay	six and four bytes; old routers leave them out
+ *	||ppppppdddd^ channel host user privilege
+ *	||p: pid, d: delay; old routers leave them out
  *	|tag: ' ' pending, '~' locked by pid, '+' delivered, '-' failed
  *	letter
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> NOTARY <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: '+' a DSN has the line; ' ', or '-' of older schedulers: none has
+ *	 tag: '+' a DSN with the line was sent; else ' ', or '-' if an older
+ *	 scheduler wrote the line
  *
  * The notary is what a DSN says about a recipient, in five fields:
  *
@@ -399,8 +400,8 @@ ctl_header_at(const struct ctl *c)
 	    (long)(c->l.off + c->l.len + 1) : -1;
 }
 
-/* Counts the current line as one behind the last recipient.  Returns 1 if the
- * line is the N line of that recipient. */
+/* Counts n_lines down for the current line.  Returns 1 if this is the N line of
+ * the last recipient. */
 static int
 match_n_line(struct ctl *c)
 {
@@ -823,9 +824,9 @@ open_kept(const char *name)
 	return fd;
 }
 
-/* Returns the recipient line that begins at off, at least its letter and tag;
- * or NULL with errno, EINVAL if no such line begins there.  With anew, the line
- * is read from the file even if the buffer has it. */
+/* Returns the recipient line that begins at off, of three bytes or more; NULL
+ * with errno, EINVAL if no such line begins there.  With anew, the line is read
+ * from the file even if the buffer has it. */
 static const char *
 rcpt_line(const char *name, unsigned long off, int anew)
 {
@@ -918,11 +919,11 @@ ctl_sync(const char *name)
 
 /* ---- diagnostics ----------------------------------------------------- */
 
-/* Returns the offset of the text of the header block of the recipient at off,
- * or -1.  Reads on until the current line begins a header block, or the known
- * block is that of the current line.  A block belongs to all recipients before
- * it, so its offset is kept: a run over many recipients of one file, in
- * either direction, reads the file once. */
+/* Returns the offset of the header's text for the recipient at off, or -1.
+ * Reads on until the current line begins a header block, or its offset is in
+ * [block.from, block.hdr).  A header block belongs to all recipients before it,
+ * so its offset is kept: a run over many recipients of one file, in either
+ * direction, reads the file once. */
 static long
 header_offset(unsigned long off)
 {
@@ -1027,7 +1028,7 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_find_rcpt(name, off);
-		if (c == NULL)	/* the current line may be part of a line */
+		if (c == NULL)	/* the search may have ended within a line */
 			ctl_next_line(&kept);
 		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);

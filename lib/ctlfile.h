@@ -76,8 +76,9 @@ struct ctl {
 				 * a value */
 	int	is_dsn;		/* the sender has the channel error, so the
 				 * message is a DSN */
-	/* words of the current line, which is a pending recipient, a T line or
-	 * a command; after ctl_read_sender, a sender */
+	/* parsed from the current line, as are channel, host and user below: a
+	 * pending recipient, a T line or a command; the recipient of
+	 * ctl_read_rcpt; or the sender of ctl_read_sender */
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* the command of a '#' line */
@@ -87,8 +88,8 @@ struct ctl {
 	unsigned long delays;	/* number in the delay field: warnings that the
 				 * sender got or did not want; ULONG_MAX: no
 				 * such field */
-	/* ctl_read_rcpt sets these four and orcpt, too; the current line is
-	 * then behind that of the recipient */
+	/* ctl_read_rcpt alone sets the next four and orcpt.  It reads on to
+	 * find the N line, so l.line is no longer the recipient's. */
 	int	tag;		/* ' ' '~' '+' '-' */
 	long	drpt;		/* offset of the N line, -1: none */
 	unsigned notify;	/* NOTIFY_..., see ctl_parse_notify */
@@ -176,9 +177,10 @@ int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 /* Appends a '#' line: 0 or -1. */
 int	ctl_append_cancel(const char *name, const char *channel,
 	    const char *host, enum cancel);
-/* Adds the beginning of a diagnostic line about the recipient at off, for the
- * end of the open file.  hdr and drpt are the offsets of the header's text and
- * of the N line, -1 for none; when is as for ctl_append_diag. */
+/* Adds to the text the beginning of a diagnostic line about the recipient at
+ * off, behind a newline if the file ends within a line.  The caller appends the
+ * text to the file.  hdr and drpt are the offsets of the header's text and of
+ * the N line, -1 for none; when is as for ctl_append_diag. */
 void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
 	    long drpt, long when);
 /* Syncs the file: 0 or -1. */

@@ -9,8 +9,9 @@
 /* The file in the post office with the number of starts of the scheduler on a
  * machine without a clock. */
 #define STARTS_FILE	".starts"
-/* The end of the name of a double bounce in postman/: NAME.bounce-0-HOUR.  The
- * scheduler writes BOUNCE_NEW, submit -q the hour. */
+/* The end of the name of a double bounce in postman/: NAME.bounce-0-HOUR.  HOUR
+ * is 0 in a new name, BOUNCE_NEW.  The next submit -q sets HOUR to the present
+ * hour of the tidy time, which sub/tidy.c counts. */
 #define BOUNCE_MARK	".bounce-"
 #define BOUNCE_NEW	BOUNCE_MARK "0-0"
 /* In transport/, the beginning of the name of a control file that submit has
@@ -50,10 +51,11 @@ void	spool_time(const struct stat *, struct spool_time *);
 int	spool_id(const char *name, const struct spool_time *, const char *path,
 	    char *id, size_t size);
 
-/* Reads the next NAME=value of a file such as zmailer.conf into line.  Returns
- * where NAME begins, without blanks and quotes around the value; or NULL, and
- * *at is the number of a line of another form, or 0 at the end.  *at counts the
- * lines; the caller sets it to 0 before the first call. */
+/* Reads the next NAME=value of a file such as zmailer.conf into line, without
+ * quotes around the value and blanks behind it, and returns where NAME begins.
+ * Returns NULL at the end, with *at 0, and for a line of another form, with the
+ * number of that line in *at.  *at counts the lines; the caller sets *at to 0
+ * before the first call. */
 #define OFFICE_LINE	2048	/* bytes in a line */
 char	*office_next_var(FILE *, char line[OFFICE_LINE], unsigned *at);
 

@@ -372,8 +372,8 @@ diag_reason(const struct diags *n, unsigned long off)
 
 	if (n->due == 0)
 		return n->text;
-	/* num_upto refuses an offset behind off; behind "=", one that is not
-	 * before off */
+	/* an offset above off ends the inner loop; the offset after "=" must be
+	 * below off, so the outer loop ends, too */
 	do {
 		s = next = n->text;
 		while ((next = strchr(next, '\1')) != NULL &&

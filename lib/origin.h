@@ -55,8 +55,8 @@ int	diag_set_delays(struct diags *, unsigned long count);
 /* Reads the UTF-8 character at s.  Returns its length in bytes; 0 for ASCII, a
  * surrogate and bytes that are no UTF-8. */
 size_t	utf8_read(const char *s, unsigned long *character);
-/* Decodes n bytes of xtext (RFC 3461); what the size of to has no room for is
- * cut.  xtext_add adds n bytes as xtext. */
+/* Decodes n bytes of xtext (RFC 3461), and cuts the result to the size.
+ * xtext_add adds n bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
 /* Returns 1 for xtext as RFC 3461 defines it, or with small hex digits. */

@@ -31,9 +31,9 @@ int	post_sync(struct post *);
  * po/bulk/NUM if that can be.  0, or -1 with errno and the file removed. */
 int	post_send(struct post *);
 /* Returns the group that ta/hold.c, as root, gives its files in po/router.
- * No file of a user there has this group.  It is 0; but 1 if po/router has the
- * group 0, as on the BSDs a new file gets the group of its directory, or if the
- * group of po/router cannot be found out. */
+ * No file of a user there has this group.  It is 0, or 1 if po/router has the
+ * group 0 or its group cannot be found out: on the BSDs a new file gets the
+ * group of its directory. */
 gid_t	post_group_of_hold(const char *po);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * If nobody gets it, the message is found by polling. */

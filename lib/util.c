@@ -377,8 +377,8 @@ static struct {
 	int	fd;		/* gets the lines; 2 until log_open */
 	unsigned long lost;	/* lines that logs.copy did not take */
 	size_t	used;		/* bytes in buf */
-	size_t	shown;		/* of used, bytes that were written to 2 and
-				 * wait for the file */
+	size_t	shown;		/* bytes at the front of buf that were written
+				 * to descriptor 2 and wait for the file */
 	double	mute;		/* mono until which log_no_memory is silent */
 	char	buf[8192];
 } lg = { 2, 0, 0, 0, 0, "" };

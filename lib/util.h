@@ -227,8 +227,9 @@ int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.
  * A file must be root's or ours with one name, or a device such as a terminal.
  * A link must be root's or ours, and is followed wherever it leads.  Sets *to
- * to the descriptor, and closes the former *to, unless that is 0, 1 or 2 or
- * has this file open: 0; or -1 with errno as in fd_own, and *to unchanged. */
+ * to the descriptor, and closes the former *to unless that is 0, 1 or 2.  If
+ * *to is above 2 and has this file open, does nothing.  0; or -1 with errno as
+ * in fd_own, and *to unchanged. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
 /* Locks the byte at this offset, or the whole file if the offset is 0, by
