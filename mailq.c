@@ -277,9 +277,9 @@ keep_or_free(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* Shows the spool, as no scheduler answers, unless a scheduler was named or
- * only a scheduler knows the answer.  Returns an exit code, which is not 0 if a
- * scheduler took a request and sent nothing. */
+/* Called when no scheduler answers: shows the spool.  Complains instead if a
+ * scheduler was named, or if only a scheduler knows the answer.  Returns an
+ * exit code, which is not 0 if a scheduler took a request and sent nothing. */
 static int
 show_spool(struct mq_ask *a)
 {

@@ -13,8 +13,8 @@
  * may.  A message of postman/ and its control file count as one.  Holds come
  * from the scheduler, or from the file of holds if none answers.  Message files
  * without a control file are looked for here, but only if a scheduler of this
- * machine answered: without one they are not reported, as nobody would take the
- * message in.
+ * machine answered.  If none answered, such files are not reported: nobody
+ * would load the message, even with a control file.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
  * only the sender would know of that mail.
@@ -323,8 +323,8 @@ mq_put_around_counts(const struct mq_queue *q)
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);
-	/* Without totals, and without a look into router/, the scheduler is
-	 * ZMailer's, which does not list holds. */
+	/* If the dump had no totals and mailq has not counted router/, the
+	 * scheduler is ZMailer's, which does not list holds. */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;

@@ -427,8 +427,8 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits until the connection is made or refused; the first read tells which: 0,
- * or -1 with errno. */
+/* Waits until the connection is made or refused.  Returns 0 for both, as the
+ * first read tells which it was; or -1 with errno. */
 static int
 wait_connected(int fd)
 {

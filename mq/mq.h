@@ -24,9 +24,10 @@
 
 /*
  * The state of a job.  MQ_OTHER: the dump has no words for the state, or words
- * that mailq does not know and keeps in mq_job.what; by protocol 2, the job
- * waits or runs.  MQ_SPOOL: no scheduler answered.  MQ_SKIPPED is the state of
- * a skipped message, which has no jobs.
+ * that mailq does not know and keeps in mq_job.what.  Protocol 2 has one word
+ * for a job that waits for its turn and for a job that runs; both are MQ_OTHER.
+ * MQ_SPOOL: no scheduler answered.  MQ_SKIPPED is the state of a skipped
+ * message, which has no jobs.
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
@@ -245,7 +246,7 @@ int	mq_job_sort(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned qid);
 /* mq_why_add adds the reason of the recipient at this offset: 0 or -1.
  * mq_why_sort must be called between mq_why_add and mq_why_find.  mq_why_find
- * returns "" for no reason. */
+ * returns "" if the recipient has no reason of its own. */
 int	mq_why_add(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
@@ -368,15 +369,17 @@ void	mq_put_below(const char *reason, int columns);
  * we are alone, which means that no scheduler has answered.  0, or -1 without
  * memory. */
 int	mq_read_around(struct mq_queue *, const char *po, int alone);
-/* Finds message files (in the dump, or at least a minute old) whose control
- * file is missing or empty.  Files of the dump, and files with an empty control
- * file, become unread messages, other files notes.  0, or -1 without memory. */
+/* Finds message files whose control file is missing or empty.  If the dump has
+ * the message, the message becomes unread.  If not, a file younger than a
+ * minute is ignored, an empty control file adds an unread message, and a
+ * missing one adds a note.  0, or -1 without memory. */
 int	mq_read_strays(struct mq_queue *, const char *po);
 /* Prints mail and holds beside the queue, one on each line, with postman/ or
  * without; nothing if there is a filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
-/* Prints the number of evicted messages, and without a filter of messages in
- * postman/: "; 2 evicted; 3 set aside (1 double bounce), the oldest 2d old". */
+/* Prints the number of evicted messages, and the number of messages in postman/
+ * if there is no filter: "; 2 evicted; 3 set aside (1 double bounce), the
+ * oldest 2d old". */
 void	mq_put_not_listed(const struct mq_queue *);
 /* Prints the counts of -c for mail beside the queue. */
 void	mq_put_around_counts(const struct mq_queue *);
@@ -441,8 +444,9 @@ int	mq_read_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
  * returns. */
 int	mq_read_evicted(struct mq_queue *, const char *po,
 	    char why[MQ_WHY_MAX]);
-/* Reads sender, size and age of messages for which the dump has none, and adds
- * commands in the control file of a skipped message to the reason. */
+/* Reads sender, size and age of messages for which the dump has none.  For a
+ * skipped message, also adds the commands in its control file to the member
+ * skipped: "REASON; smtp/a.example is to be deleted". */
 void	mq_read_missing(struct mq_queue *, const char *po);
 
 /* mq_view: options of a listing. */

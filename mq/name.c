@@ -14,9 +14,9 @@
  * id=S107AbmKVCyz".  That log is the file submit or submit.log beside the
  * scheduler's log, or the scheduler's log itself.
  *
- * If no clock was set, a spool id ends with a dot and the number of the start
- * (lib/office.c).  A message that waits across a start then has another
- * number, so ids are compared without the dot and the number.
+ * If no clock was set, a spool id ends with a dot and the number of starts of
+ * the scheduler (lib/office.c).  The number in the id of a waiting message
+ * grows with each start, so ids are compared without the dot and the number.
  */
 #include "mq.h"
 #include "../lib/deferred.h"

@@ -319,8 +319,9 @@ match_message(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 		return NO_MATCH;	/* no recipient is left */
 	if (m->over && p->msgid == NULL)
 		return MATCH;
-	/* the filters msgid= and to= need the control file; so does dest= for a
-	 * message without jobs, and the look at recipients that do not pass */
+	/* The control file is needed for the filters msgid= and to=, for dest=
+	 * if the message has no jobs, and for a careful command if there may be
+	 * recipients that do not pass. */
 	if (p->msgid != NULL || p->to != NULL ||
 	    (p->dest != NULL && m->first == 0) || (only_some && p->careful))
 		return match_file(p, q, m, view);

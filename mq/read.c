@@ -19,7 +19,7 @@
  * has the state of a job.  The dump in ZMailer's manual has neither that text
  * nor the first "End:": the stream ends behind Hosts, or behind "Vertices:" if
  * the queue is empty, and numbers are in any order.  A stream with such an end
- * is read, and marked, as a stream that was cut there looks the same.
+ * is read, and mq_queue.endless is set: the stream may have been cut there.
  *
  * Everything is checked: numbers, names, that each job has one channel and one
  * host, that there is a fact for each job and message.  The first error ends

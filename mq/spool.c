@@ -191,7 +191,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
 		return 0;	/* the mail is delivered, or name is no file */
-	if (letter == CTL_END) {	/* no e, r or s line: a T line */
+	if (letter == CTL_END) {	/* only T lines (ETRN), no mail */
 		ctl_close(&c);
 		return 0;
 	}

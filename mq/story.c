@@ -17,10 +17,10 @@
  * that cannot be read is left out, with the reason.  For a message that is not
  * in the queue there are the log and postman/.
  *
- * Names are used again.  So the log is shown from the last "load" of that name
- * that follows the end of an earlier message, "complete", "drop", "finished" or
- * "set-aside" ("park" in the log of 0.1).  The log is read twice, to take no
- * memory.
+ * Names are used again.  An event "complete", "drop", "finished" or "set-aside"
+ * ("park" in the log of 0.1) ends a message; the next "load" of the same name
+ * begins another message.  The log is shown from the last such "load" on.  The
+ * log is read twice, to take no memory.
  *
  * A message has several names (name.c).  If its spool id is known, lines of the
  * log with another id are left out.

@@ -16,13 +16,12 @@
  *	S: .
  *	C: QUIT
  *
- * Without -U, mailq tries the logins of MAILSHARE's scheduler.auth that have
- * the right TT or ALL, if mailq may read that file, until the scheduler accepts
- * one:
+ * Without -U, mailq tries logins until the scheduler accepts one: those of
+ * MAILSHARE's scheduler.auth that have the right TT or ALL, if mailq may read
+ * that file, then the user nobody with the password nobody.  A line of the
+ * file:
  *
  *	user:password:SNMP QQ TT ETRN:[127.0.0.0]/8
- *
- * and at last the user nobody with the password nobody.
  *
  * The scheduler puts a second dot before a line that begins with a dot.
  * Threads are requested one by one, so a job that moves meanwhile may be shown
@@ -143,8 +142,8 @@ parse_auth(char *line, char *login, size_t size)
 	    text_fmt(login, size, "%s", line) : -1;
 }
 
-/* Sends a login, "user/password", also with ":" or "," between: 0, or -1, with
- * the scheduler's words in the line if it refuses. */
+/* Sends a login: "user/password", "user:password" or "user,password".  Returns
+ * 0 or -1.  If the scheduler refuses the login, t->line has its answer. */
 static int
 send_login(struct talk *t, const char *challenge, const char *login)
 {
@@ -164,7 +163,7 @@ send_login(struct talk *t, const char *challenge, const char *login)
 
 /* Tries each login of the file, as its lines may be for other addresses than
  * ours, and at last ZMailer's default.  After a refusal t->line begins with
- * '-'; after another failure the connection is of no use. */
+ * '-'; after a failure of any other kind the connection is of no use. */
 static int
 send_file_logins(struct talk *t, const char *challenge)
 {
@@ -231,7 +230,7 @@ set_state(const struct talk *t, struct mq_job *j, char **f)
 	} else if (strcmp(f[8], "channel") == 0) {
 		j->state = MQ_LIMIT;
 		j->what = "maxchannel";
-	} else {	/* protocol 2 has one word for both */
+	} else {	/* protocol 2 has one word for waiting and running */
 		j->what = "waits for its turn, or an agent has it";
 	}
 }

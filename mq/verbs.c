@@ -287,8 +287,9 @@ read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 	return X_UNAVAILABLE;
 }
 
-/* Sends a command.  with_name: the answer is printed behind what.  gone is as
- * in read_answer.  Returns an exit code. */
+/* Sends a command about a message or a pattern.  with_name: the message or the
+ * pattern is printed before the answer.  gone is as in read_answer.  Returns an
+ * exit code. */
 static int
 send_command(struct mq_ask *a, enum mq_verb verb, const char *what,
     int with_name, unsigned long *gone)

@@ -21,7 +21,7 @@
 
 #define SLOW		10	/* seconds that an answer may take */
 #define OTHERS	38		/* columns of a row behind the name */
-#define OTHER_LINES	8	/* about the lines of a screen beside rows */
+#define OTHER_LINES	8	/* lines of a screen for other text than rows */
 
 struct row {
 	const struct mq_dest *dest;
