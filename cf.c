@@ -1043,8 +1043,8 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	rd.config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
 		set_param_default(k);
-	/* each conf copies the defaults: a default group that cannot be looked
-	 * up is an error of this reading */
+	/* a default group that cannot be looked up is an error of this reading,
+	 * as each conf copies the defaults */
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
 			set_keyword(k, &r->defaults, k->def);
@@ -1149,8 +1149,8 @@ set_pairs(struct setting *v, const struct pair *values)
 }
 
 /* Sets values that no clause can change, and values that depend on others.
- * For a host of "-" a mailbox has one agent at most, and messages to several
- * mailboxes any number, whatever maxthr is. */
+ * For a host of "-", whatever maxthr is, a mailbox has one agent at most, and
+ * messages to several mailboxes have any number of agents. */
 static void
 complete_conf(struct conf *f)
 {

@@ -34,8 +34,8 @@
  *
  * Room.  PARAMactive bounds the messages in core, PARAMrecipients their
  * recipients, but for those of the message that has the most: so any message
- * fits, and one list keeps no other mail out.  When core is full and mail waits
- * on disk, a message leaves for each that comes:
+ * fits, and a message to many recipients keeps no other mail out.  When core is
+ * full and mail waits on disk, a message leaves for each that comes:
  *
  *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
@@ -85,10 +85,11 @@
  * keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked): fifty near one of the 64 that began to wait last (note_leaver), or
- * all.  After a search of all in vain, only messages noted since are checked,
- * until a destination dies, a hold changes or more than 64 have been noted.
- * For a READY message, a thousand are checked.
+ * checked).  To find one that waits, fifty messages are checked near one of the
+ * 64 that began to wait last (note_leaver); if none of the 64 can leave, up to
+ * all messages are checked.  After a search of all in vain, only messages noted
+ * since are checked, until a destination dies, a hold changes or more than 64
+ * have been noted.  To find a READY one, a thousand messages are checked.
  */
 #include "scheduler.h"
 
@@ -421,8 +422,8 @@ apply_commands(struct message *m, unsigned seen)
 static struct {
 	long	largest_at;	/* mono; when q.largest was set */
 	unsigned bucket;	/* the next search begins behind this bucket */
-	unsigned long nleavers;	/* calls of note_leaver that were examined, of
-				 * q.nleavers */
+	unsigned long nleavers;	/* how many of the q.nleavers notes were
+				 * examined */
 	int	none_waits;	/* 1: of all messages, only those that were
 				 * noted since may be waiting */
 } found;
@@ -568,8 +569,9 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	if (at <= now.mono)	/* READY, but a retryat within the hour delays
-				 * the reading of the file */
+	/* If a vertex is READY, the file is read at the latest retryat within
+	 * the hour; or, without such a retryat, when there is room. */
+	if (at <= now.mono)
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
 	    warning < at ? warning : at, until, m->born, NULL) < 0;
@@ -988,9 +990,10 @@ enum loaded { LOADED_NONE,	/* there is no file */
 	      LOADED_FILE,	/* a file that could not be used */
 	      LOADED_MESSAGE };
 
-/* Loads a message by load_one, which is load_next or a function of t/invec.c:
- * forgotten mail if *forgotten is 1, else new mail; or the other if there is
- * none.  Changes *forgotten if it named the kind of the loaded message. */
+/* Loads a message by load_one, which is load_next or a function of t/invec.c.
+ * If *forgotten is 1, forgotten mail is tried first, and new mail second; if it
+ * is 0, new mail is tried first.  If the first try loads a message, *forgotten
+ * changes, so the other kind is tried first next time. */
 static enum loaded
 load_in_turn(int *forgotten, enum loaded (*load_one)(int forgotten))
 {

@@ -52,7 +52,7 @@
 /* The scheduler's own descriptors: 0 to 2, log, syslog, the pipe of signals
  * (2), lock file, pid file, statistics, the socket and port, both named pipes
  * (4); three directories and five files, which are soon closed; and those of
- * one agent, whose own ends are open, too, while it starts. */
+ * one agent, twice, as the agent's ends are open here, too, while it starts. */
 #define FDS_LEAST	(16 + 8 + 2 * CMD_FDS)
 
 #define END_TIME	15	/* seconds that agents have to finish */
@@ -95,7 +95,7 @@ log_config_line(enum finding what, const char *line)
 }
 
 /* Prints an error of the configuration on standard error.  Other findings are
- * logged: until the log is open, the log prints its lines there, too. */
+ * logged, and are shown on standard error, too, until the log is open. */
 static void
 print_config_line(enum finding what, const char *line)
 {
@@ -509,8 +509,9 @@ static double logs_due;		/* mono; the next check */
 
 static int log_error, statlog_error;	/* errno of the last try, or 0 */
 
-/* Logs the error of an open that has returned rc, unless *last, the errno of
- * the open before it or 0, is the same.  Sets *last. */
+/* Logs the error of an open, which has returned rc.  *last is the errno of the
+ * open before that one, or 0; the same error is not logged again.  Sets *last
+ * for the next call. */
 static void
 log_new_error(int rc, int *last, const char *file)
 {
@@ -799,7 +800,8 @@ begin_log(const struct config *c)
 static struct {
 	int	woken;		/* 1: wake_pipe may have to be read */
 	int	ending;		/* 1: a signal has ended the work */
-	double	deadline;	/* mono; ending: when agents get a signal */
+	double	deadline;	/* mono; when agents get the next signal; set
+				 * while ending is 1 */
 	int	kills;		/* signals sent to agents; 1: TERM, 2: TERM and
 				 * KILL */
 	double	dest_wait;	/* seconds until dest_sync_files has work */

@@ -510,9 +510,10 @@ open_dir(void)
 		scan.at = i;
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
-		/* complete is taken before the reading, which may miss later
-		 * changes.  If stamps have settled, the reading also meets all
-		 * changes made in the same second as the latest one. */
+		/* The reading may miss changes that are made during it, so
+		 * complete is the second of the last change before it.  If the
+		 * stamp has settled, that second is over, and is complete,
+		 * too. */
 		scan.complete = note_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
