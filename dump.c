@@ -252,13 +252,13 @@ get_wait(const struct vertex *v, struct wait *w)
 /* ---- vertices -------------------------------------------------------- */
 
 static const char *
-channel_of(const struct vertex *v)
+get_channel(const struct vertex *v)
 {
 	return v->thread->ring->chan->name;
 }
 
 static const char *
-host_of(const struct vertex *v)
+get_host(const struct vertex *v)
 {
 	return v->thread->host;
 }
@@ -276,9 +276,9 @@ by_number(const void *a, const void *b)
 		return v->msg->link.hash < w->msg->link.hash ? -1 : 1;
 	c = strcmp(v->msg->name, w->msg->name);
 	if (c == 0)
-		c = strcmp(channel_of(v), channel_of(w));
+		c = strcmp(get_channel(v), get_channel(w));
 	if (c == 0)
-		c = strcmp(host_of(v), host_of(w));
+		c = strcmp(get_host(v), get_host(w));
 	return c != 0 ? c : (int)v->r->off - (int)w->r->off;
 }
 
@@ -379,7 +379,7 @@ emit_vertex(unsigned i)
 			sep = ",";
 		}
 	text_init(&reasons, line, sizeof(line));
-	reason_join(v, &reasons);
+	msg_join_reasons(v, &reasons);
 	if (reasons.len == 0 && v->thread->reason != NULL)
 		text_add(&reasons, "%s", v->thread->reason);
 	emit("\t#%-s%-s", clean_text(line, 1), reasons.len > 0 ? " (" : "(");
@@ -422,8 +422,8 @@ emit_vertices(void)
 	for (i = 0; i < rows.n && !opt.quiet; i++)
 		emit_vertex(i);
 	if (i > 0) {
-		emit_numbers_by("Channels", channel_of);
-		emit_numbers_by("Hosts", host_of);
+		emit_numbers_by("Channels", get_channel);
+		emit_numbers_by("Hosts", get_host);
 	}
 	emit("End:\n");
 }
@@ -550,7 +550,7 @@ get_row_thread(unsigned at)
 }
 
 /* Writes a ring and its threads, whose vertices begin at rows.by[at].  As in
- * ZMailer, "Msgs:" are vertices.  Returns the index behind them. */
+ * ZMailer, "Msgs:" are vertices.  Returns the index behind these vertices. */
 static unsigned
 emit_ring(const struct ring *r, unsigned at)
 {

@@ -61,14 +61,14 @@ msg_set_channel(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by s */
 	unsigned refs;
-	unsigned join;		/* number of the last reason_join that met s */
+	unsigned join;		/* value of joins in the last call that met s */
 	char	s[48];		/* the text, which goes on behind the struct */
 };
 
 #define REASON(text) OWNER(struct reason, s, text)
 
 static struct hash reasons;
-static unsigned joins;		/* number of calls of reason_join */
+static unsigned joins;		/* number of calls of msg_join_reasons */
 /* the reason of a recipient for whose text core has no room */
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
@@ -103,7 +103,7 @@ free_reason(struct rcpt *rcpt)
 }
 
 void
-reason_join(const struct vertex *v, struct text *t)
+msg_join_reasons(const struct vertex *v, struct text *t)
 {
 	static const char more[] = "; ...";
 	const struct rcpt *r;
@@ -322,7 +322,7 @@ add_address(struct text *t, const char *key, const char *address)
  * and with PARAMlogaddresses the address and ORCPT.  Valid until the next
  * call. */
 static const char *
-rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
+format_rcpt_fields(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
 	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
@@ -382,7 +382,7 @@ msg_set_reason(const struct vertex *v, struct rcpt *rcpt, const char *text)
 		log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
 		    msg_log_name(v->msg), (unsigned long)rcpt->off,
 		    v->thread->ring->chan->name, v->thread->host,
-		    rcpt_fields(v, rcpt->off, ""), text);
+		    format_rcpt_fields(v, rcpt->off, ""), text);
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */
@@ -453,7 +453,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	if (text == NULL) {
 		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
 		    msg_log_name(v->msg), off, t->ring->chan->name, t->host,
-		    rcpt_fields(v, off, ""));
+		    format_rcpt_fields(v, off, ""));
 		return;
 	}
 	if (off != 0)
@@ -464,7 +464,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_log_name(v->msg), off, t->ring->chan->name, t->host, status,
-	    msg_age(v->msg), tries, rcpt_fields(v, off, relay),
+	    msg_age(v->msg), tries, format_rcpt_fields(v, off, relay),
 	    off == 0 ? hide_address(text) : text);
 }
 
@@ -483,7 +483,7 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
 	    msg_log_name(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, status, msg_age(v->msg), (unsigned)v->tries,
-	    v->npending, next, rcpt_fields(v, r->off, relay),
+	    v->npending, next, format_rcpt_fields(v, r->off, relay),
 	    r->reason != NULL ? r->reason : "");
 }
 
@@ -515,7 +515,7 @@ msg_log_deferred(const struct vertex *v, const char *relay)
 	if (n == v->npending)
 		return;
 	text_init(&words, why, sizeof(why));
-	reason_join(v, &words);
+	msg_join_reasons(v, &words);
 	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
 	    "more=%u %s", msg_log_name(v->msg), t->ring->chan->name, t->host,
 	    (unsigned)v->tries, v->npending, next, v->npending - n, why);

@@ -196,7 +196,7 @@ void	msg_drop_finished(struct vertex *);
 void	msg_free(struct message *);
 /* Appends the different reasons of the vertex's recipients, separated by "; ",
  * up to the size of the text. */
-void	reason_join(const struct vertex *, struct text *);
+void	msg_join_reasons(const struct vertex *, struct text *);
 /* Sets the reason for which the recipient was deferred; with "" the former
  * reason stays.  Logs a text that core has no room for. */
 void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
@@ -460,8 +460,8 @@ double	ta_prep(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet, and
  * ends idle and silent agents. */
 void	ta_do(fd_set *in, fd_set *out);
-/* Cleans up after a child that has ended, with this status of wait: 0, or -1 if
- * the child was no agent. */
+/* Cleans up after an agent that has ended, with this status of wait.  Returns
+ * 1, or 0 if no agent has this number. */
 int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents, and starts agents for them.  Ends idle agents
  * of old rings, and an idle agent whose slot another ring waits for. */

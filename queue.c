@@ -10,7 +10,7 @@
  * A message is split into vertices, one for each channel and host; when ta.c
  * feeds a vertex to an agent, thread.c splits it with maxrcpts.
  * This module puts messages on their threads, and ends messages, vertices and
- * recipients.  intake.c makes them, except for the vertices of DSNs.
+ * recipients.  intake.c makes all of these except for the vertices of DSNs.
  *
  * Reports.  A report says that a recipient is finished (delivered or failed) or
  * deferred.  "deferred" and "retryat" concern the address: the vertex waits by
@@ -35,9 +35,10 @@
  *			failure without a diagnostic line (after a crash) gets
  *			a general text
  *	success		all recipients are done, none has failed, and some
- *			asked for a DSN on success.  Or some are left: then it
- *			is an interim DSN, on those done so far, failures too,
- *			PARAMglobal-report-interval after the first of them
+ *			asked for a DSN on success.  Or some are left, and this
+ *			is an interim DSN on the recipients that were delivered
+ *			or have failed so far, PARAMglobal-report-interval after
+ *			the first of these
  *	delay		warnings, at the ages in reporttimes
  *
  * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
@@ -312,15 +313,15 @@ q_drop_message(struct message *m, const char *why)
 	end_if_complete(m);
 }
 
-/* Drops the message if another program has removed its control file: 0, or -1
- * if the file exists. */
+/* Drops the message if another program has removed its control file.  Returns 1
+ * if so. */
 static int
 drop_if_gone(struct message *m)
 {
 	if (!spool_is_gone(m->name))
-		return -1;
+		return 0;
 	q_drop_message(m, "its control file was taken away");
-	return 0;
+	return 1;
 }
 
 /* Returns 1 if the vertex's host has died since the message was loaded, and has
@@ -336,7 +337,7 @@ has_host_died(const struct vertex *v)
 /* Returns the time of the last try of the vertex or of its host, wall; 0: there
  * was none since the message was loaded. */
 static long
-last_try_time(const struct vertex *v)
+get_last_try(const struct vertex *v)
 {
 	double at = v->tries > 0 ? v->tried : -NEVER, ago;
 
@@ -370,7 +371,7 @@ expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 	if (ctl_set_tag(name, r->off, '-') < 0)
 		return -1;
 	if (ctl_append_diag(name, r->off, "", "4.4.7 (delivery time expired)",
-	    text, last_try_time(v)) < 0) {
+	    text, get_last_try(v)) < 0) {
 		ctl_set_tag(name, r->off, ' ');
 		return -1;
 	}
@@ -441,7 +442,7 @@ end_if_due(struct vertex *v)
 	double try_end = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_PINNED)
-		return cancel_now(v) == 0 || drop_if_gone(v->msg) == 0 ?
+		return cancel_now(v) == 0 || drop_if_gone(v->msg) ?
 		    NEVER : now.mono + CHECK_AGAIN;
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return NEVER;
@@ -456,7 +457,7 @@ end_if_due(struct vertex *v)
 	if (v->tries == 0 && !has_host_died(v) && untried_end > now.mono)
 		return untried_end < now.mono + UNTRIED_AGAIN ? untried_end :
 		    now.mono + UNTRIED_AGAIN;
-	if (drop_if_gone(v->msg) == 0)
+	if (drop_if_gone(v->msg))
 		return NEVER;
 	return v->state == V_FED || expire_vertex(v, "expired") < 0 ?
 	    now.mono + CHECK_AGAIN : NEVER;
@@ -471,7 +472,7 @@ end_if_due(struct vertex *v)
 /* Returns the age at which the next warning on the vertex is due, seconds;
  * LONG_MAX: never. */
 static long
-warning_age(const struct vertex *v)
+get_warning_age(const struct vertex *v)
 {
 	const struct setting *s;
 
@@ -493,7 +494,7 @@ q_next_warning(const struct message *m)
 	int untried = 0;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		age = warning_age(v);
+		age = get_warning_age(v);
 		next = age < next ? age : next;
 		untried |= age <= msg_age(m) && v->state != V_WAIT &&
 		    v->tries == 0 && v->thread->deaths == 0;
@@ -506,7 +507,7 @@ q_next_warning(const struct message *m)
 
 /* Returns the next portion of the message at the host of this one, or NULL. */
 static struct vertex *
-next_portion(const struct vertex *v)
+find_next_portion(const struct vertex *v)
 {
 	struct vertex *o = v->portion ? msg_next_vertex(v) : NULL;
 
@@ -523,7 +524,7 @@ find_same_reason(const struct vertex *v, const char *reason)
 {
 	const struct rcpt *r;
 
-	for (;; v = next_portion(v))
+	for (;; v = find_next_portion(v))
 		for (r = v->r; r < v->r + v->nr; r++)
 			if (r->state == RC_PENDING && r->reason == reason)
 				return r;
@@ -539,7 +540,7 @@ add_reasons(struct text *t, const struct vertex *v)
 	const struct vertex *w;
 	const char *why;
 
-	for (w = v; w != NULL; w = next_portion(w))
+	for (w = v; w != NULL; w = find_next_portion(w))
 		for (r = w->r; r < w->r + w->nr; r++) {
 			if (r->state != RC_PENDING ||
 			    (last != NULL && last->reason == r->reason))
@@ -578,7 +579,7 @@ write_delay_lines(struct message *m)
 	int ndue;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
-		if (warning_age(v) > age)
+		if (get_warning_age(v) > age)
 			continue;
 		s = &v->thread->ring->conf->v;
 		for (ndue = v->warned; ndue < s->warn_ages.n &&
@@ -594,7 +595,7 @@ write_delay_lines(struct message *m)
 		if (r != NULL && ctl_append_diag(m->name, r->off, fields, "",
 		    why, 0) < 0)
 			return -1;
-		for (w = v; w != NULL; w = next_portion(w))
+		for (w = v; w != NULL; w = find_next_portion(w))
 			w->warned = ndue;
 	}
 	return 0;
@@ -626,7 +627,7 @@ q_run_message_timer(struct message *m)
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
-	else if (write_all_tags(m) < 0 && drop_if_gone(m) < 0 &&
+	else if (write_all_tags(m) < 0 && !drop_if_gone(m) &&
 	    next > now.mono + CHECK_AGAIN)
 		next = now.mono + CHECK_AGAIN;
 	at = q_next_warning(m);
@@ -729,7 +730,7 @@ q_hold_message(struct message *m, int on)
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_requeue(v, 1, 0);
 		else if (!on && v->state == V_PINNED) {
-			v->wakeup = 0;	/* of a vertex that stays pinned, too */
+			v->wakeup = 0;	/* even if the vertex stays PINNED */
 			if (!must_be_pinned(v))
 				th_requeue(v, 0, 0);
 		}
@@ -741,7 +742,7 @@ q_hold_message(struct message *m, int on)
 /* Returns the recipient that a report of this agent is on, and sets *job to its
  * vertex; NULL: no job of the agent has the recipient, or it is finished. */
 static struct rcpt *
-reported_rcpt(const struct ta *ta, unsigned long num, unsigned long off,
+find_reported_rcpt(const struct ta *ta, unsigned long num, unsigned long off,
     struct vertex **job)
 {
 	struct vertex *v = ta->jobs.head;
@@ -801,7 +802,7 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *text)
 /* Returns the notary field with this number, a DIAG_ one, and the fields behind
  * it; "" when there are fewer. */
 static const char *
-notary_field(const char *s, int n)
+find_notary_field(const char *s, int n)
 {
 	for (; n > 0 && (s = strchr(s, '\1')) != NULL; n--)
 		s++;
@@ -816,7 +817,7 @@ parse_host_bits(const struct thread *t, int all, const char *notary)
 {
 	/* no answer; a lost connection; a system that takes no mail now */
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
-	const char *s = notary_field(notary, DIAG_STATUS);
+	const char *s = find_notary_field(notary, DIAG_STATUS);
 	size_t i;
 
 	if (all || (th_is_local(t) && strncmp(s, "4.2.", 4) == 0))
@@ -921,7 +922,7 @@ apply_final_report(struct vertex *v, struct rcpt *r, const struct status *s,
 static void
 note_relay(struct ta *ta, const char *notary)
 {
-	const char *s = notary_field(notary, DIAG_REMOTE), *type;
+	const char *s = find_notary_field(notary, DIAG_REMOTE), *type;
 	const char *end = s + strcspn(s, "\1");
 
 	if (s == end)
@@ -944,7 +945,7 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 		s++;
 	if (s->word == NULL)
 		return "unknown status";
-	r = reported_rcpt(ta, num, off, &v);
+	r = find_reported_rcpt(ta, num, off, &v);
 	if (r == NULL)
 		return "refused: not in a job of the agent, or finished";
 	ta->repeated = s->state == RC_PENDING && r->deferred;

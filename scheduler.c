@@ -823,7 +823,7 @@ handle_signals(void)
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == syslog_child.pid)
 				reap_syslog(status);
-			else if (ta_reap(pid, status) < 0)
+			else if (!ta_reap(pid, status))
 				status_reap(pid, status);
 	}
 	if (got_reload) {

@@ -170,7 +170,7 @@ least(long a, long b)
 /* Returns the numbers of agents that the limit counts for the ring.  maxta does
  * not count the agent of the channel dsn. */
 static struct counts *
-limit_counts(struct ring *r, int limit)
+get_counts(struct ring *r, int limit)
 {
 	static struct counts dsn;	/* of the channel dsn */
 
@@ -183,7 +183,7 @@ limit_counts(struct ring *r, int limit)
 
 /* Returns the number of agents that the limit allows. */
 static long
-limit_value(const struct ring *r, int limit)
+get_limit(const struct ring *r, int limit)
 {
 	const struct setting *s = &r->conf->v;
 	long n = s->maxta;
@@ -205,9 +205,9 @@ count_agents(struct ring *r, int nta, int nidle, int nending)
 	int i;
 
 	for (i = MAXRING; i <= MAXTA; i++) {
-		limit_counts(r, i)->nta += nta;
-		limit_counts(r, i)->nidle += nidle;
-		limit_counts(r, i)->nending += nending;
+		get_counts(r, i)->nta += nta;
+		get_counts(r, i)->nidle += nidle;
+		get_counts(r, i)->nending += nending;
 	}
 }
 
@@ -220,22 +220,22 @@ count_free_agents(struct ring *r)
 	int i;
 
 	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i <= MAXTA; i++)
-		n = least(n, limit_value(r, i) - limit_counts(r, i)->nta +
-		    limit_counts(r, i)->nidle);
+		n = least(n, get_limit(r, i) - get_counts(r, i)->nta +
+		    get_counts(r, i)->nidle);
 	return n;
 }
 
 /* Returns why the thread may have no new agent, or NO_LIMIT. */
 static enum limit
-start_limit(struct ring *r, const struct thread *t)
+find_start_limit(struct ring *r, const struct thread *t)
 {
 	int i;
 
 	if (r->start_at > now.mono)
 		return NO_START;
 	for (i = MAXRING; i <= MAXTA; i++)
-		if (limit_value(r, i) <= (i == MAXRING && r->conf->bound ?
-		    (long)t->nref : limit_counts(r, i)->nta))
+		if (get_limit(r, i) <= (i == MAXRING && r->conf->bound ?
+		    (long)t->nref : get_counts(r, i)->nta))
 			return i;
 	if (now.mono - forks.since >= 1) {
 		forks.since = now.mono;
@@ -250,14 +250,14 @@ start_limit(struct ring *r, const struct thread *t)
 static long
 count_waiting_rings(struct ring *r, int limit)
 {
-	const struct counts *s = limit_counts(r, limit);
+	const struct counts *s = get_counts(r, limit);
 	struct ring *o;
 	long n = 0;
 
 	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
 		n += (int)o->stopped_by == limit &&
-		    limit_counts(o, limit) == s &&
-		    s->nta <= limit_value(o, limit) &&
+		    get_counts(o, limit) == s &&
+		    s->nta <= get_limit(o, limit) &&
 		    (o != r || r->conf->bound);
 	return n;
 }
@@ -272,7 +272,7 @@ has_more_than_share(struct ring *r)
 
 	for (i = MAXCHANNEL; i <= MAXTA; i++) {
 		n = count_waiting_rings(r, i);
-		if (n > 0 && r->counts.nta * (n + 1) > limit_counts(r, i)->nta)
+		if (n > 0 && r->counts.nta * (n + 1) > get_counts(r, i)->nta)
 			return 1;
 	}
 	return 0;
@@ -459,8 +459,8 @@ remove_idle(struct agent *a)
 	count_agents(a->ta.ring, 0, -1, 0);
 }
 
-/* Counts the agent as ending; or, with 0, no longer, as its end takes too
- * long. */
+/* Counts the agent as ending; or, with 0, no longer counts an agent whose end
+ * takes too long. */
 static void
 count_ending(struct agent *a, int ending)
 {
@@ -568,7 +568,7 @@ is_fed_singly(const struct thread *t)
  * room for more agents, the agent gets jobs beyond backlog only up to its share
  * of the READY vertices. */
 static unsigned
-jobs_allowed(const struct agent *a)
+count_allowed_jobs(const struct agent *a)
 {
 	const struct setting *s = &a->ta.ring->conf->v;
 	const struct thread *t = a->ta.thread;
@@ -644,7 +644,7 @@ feed_ahead(struct agent *a)
 	/* order_next_vertex chooses each job, except for jobs ahead */
 	if (s->order == ORDER_PREEMPT && a->ta.jobs.n == 0)
 		return;
-	n = jobs_allowed(a);
+	n = count_allowed_jobs(a);
 	while (a->ta.jobs.n < n && can_stay_on_thread(a) &&
 	    (v = th_next_job(&a->ta)) != NULL && !has_job_of_twin(a, v)) {
 		th_feed(&a->ta, v);
@@ -682,7 +682,7 @@ feed_agent(struct agent *a, struct vertex *v)
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
  * maxjobs or for another ring.  For another ring it is not ended while it has
  * had fewer than STRETCH jobs, is younger than SLOT_LEAST seconds and its own
- * ring has mail, or each job would cost a start. */
+ * ring has mail: otherwise each job would cost a start. */
 static void
 feed_or_release(struct agent *a)
 {
@@ -997,7 +997,7 @@ ta_reap(long pid, int status)
 	while (a != NULL && a->ta.pid != (int)pid)
 		a = AGENT(a->ta.next);
 	if (a == NULL)
-		return -1;
+		return 0;
 	a->reaped = 1;
 	/* a child of the agent may keep its end open: only bytes that have come
 	 * by now are read */
@@ -1010,7 +1010,7 @@ ta_reap(long pid, int status)
 	free(a->part);
 	free(a->outbuf);
 	free(a);
-	return 0;
+	return 1;
 }
 
 /* Acts on the timer of the agent: ends it if it was idle or silent for too
@@ -1062,7 +1062,7 @@ find_least_busy(const struct vertex *v, long jobs)
  * blocked vertex may be the next.  Sets pass_done if there is no vertex or no
  * agent. */
 static void
-feed_next(struct ring *r)
+feed_next_vertex(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct vertex *v;
@@ -1090,7 +1090,7 @@ feed_next(struct ring *r)
 	if (a == NULL && !r->conf->bound && r->pool->idle != NULL)
 		a = r->pool->idle->rprev;
 	if (a == NULL)
-		r->stopped_by = start_limit(r, v->thread);
+		r->stopped_by = find_start_limit(r, v->thread);
 	if (r->stopped_by != NO_LIMIT)
 		a = find_least_busy(v, s->overfeed + 1);
 	if (a != NULL)
@@ -1163,7 +1163,7 @@ end_longest_idle(void)
 /* Returns the ring that got its last new agent longest ago, of those that are
  * not done in this pass; or NULL. */
 static struct ring *
-next_ring(void)
+choose_ring(void)
 {
 	struct ring *r, *best = NULL;
 
@@ -1196,8 +1196,8 @@ ta_feed_rings(void)
 		while (r->pool->pass_done && r->pool->idle != NULL)
 			end_agent(r->pool->idle, 1);
 	}
-	while ((r = next_ring()) != NULL)
-		feed_next(r);
+	while ((r = choose_ring()) != NULL)
+		feed_next_vertex(r);
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle_lines(r);
 	end_longest_idle();
