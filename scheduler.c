@@ -957,7 +957,10 @@ raise_descriptors(void)
 	}
 #endif
 	n = sysconf(_SC_OPEN_MAX);
-	n = n < 0 ? 64 : n < FD_SETSIZE ? n : FD_SETSIZE;
+	if (n < 0)
+		n = 64;
+	else if (n > FD_SETSIZE)
+		n = FD_SETSIZE;
 	if (n < FDS_LEAST)
 		die(X_OSERR, "%ld files may be open at a time, and %d are "
 		    "needed for the scheduler and one agent; raise the limit "
