@@ -41,9 +41,9 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	own_only;	/* only a scheduler of postoffice counts: the
-				 * environment names postoffice, or there is a
-				 * command */
+	int	own_only;	/* 1 if the environment names postoffice, or
+				 * for a command: only a scheduler of
+				 * postoffice may answer */
 	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* the scheduler's log */
 	long	every;		/* WATCH: seconds between two screens */

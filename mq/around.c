@@ -166,8 +166,9 @@ struct strays {
 };
 
 /* Notes the message file if it is a stray: its control file is empty, or
- * missing (an orphan).  A stray of the dump becomes a message whose control
- * file cannot be read.  The age is the time since the move into queue/. */
+ * missing (an orphan).  If the dump has the message, or if the control file is
+ * empty, the stray becomes a message with unread set, else a note.  The age is
+ * the time since the move into queue/. */
 static void
 note_stray(void *arg, const char *name)
 {

@@ -116,7 +116,8 @@ struct mq_msg {
 	int	next;		/* skipped: seconds until it is read */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
-	unsigned first, last;	/* index + 1 of two jobs; 0: none */
+	unsigned first, last;	/* index + 1 of the message's first job and of
+				 * its last one; 0: no job */
 	unsigned char held, known;	/* known: size, age and sender need not
 					 * be read from the spool */
 	unsigned char over;	/* only the DSN to the sender is left */
@@ -295,8 +296,9 @@ struct mq_ask {
  * if none is left, with the reason of each in a->why. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_close(struct mq_ask *);
-/* Connects again to the address that answered by TCP, for protocol 2, or to the
- * next address that answers.  Returns what mq_ask_next returns. */
+/* Connects once more, for protocol 2, to the TCP address that has answered.  If
+ * that address does not answer now, tries the host's next addresses.  Returns
+ * what mq_ask_next returns. */
 int	mq_ask_again(struct mq_ask *);
 /* Adds a reason to a->why. */
 void	mq_ask_add_why(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
@@ -339,8 +341,8 @@ void	mq_put(FILE *, const char *);
 int	mq_next_reason_byte(const char **);
 /* Returns ": REASON", or "" for no reason; valid until the next call. */
 const char *mq_reason(const char *);
-/* As printf, but each %s, which has no width, goes through mq_put.  mq_complain
- * prints a line "mailq: ..." on the standard error. */
+/* As printf, but mq_put prints the text of each %s; a %s must not have a width.
+ * mq_complain prints a line "mailq: ..." on the standard error. */
 void	mq_print(const char *, ...) LIKE_PRINTF(1, 2);
 void	mq_complain(const char *, ...) LIKE_PRINTF(1, 2);
 /* Complains that there is not enough memory.  Returns X_UNAVAILABLE. */
@@ -517,8 +519,9 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* Prints mail beside the queue, one object on each line. */
 void	mq_json_around(const struct mq_queue *);
-/* Prints a screen of the queue and the changes since the last screen, seconds
- * ago; last may be empty (no msgs).  0, or -1 without memory. */
+/* Prints a screen of the queue, with the changes since last, the queue of the
+ * last screen; seconds is the time since then.  last may be empty (no msgs).
+ * 0, or -1 without memory. */
 int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
 	    long every, double seconds);
 /* Prints the facts of destinations, by name: 0, or -1 without memory. */
@@ -539,8 +542,8 @@ struct mq_pick {
 	unsigned long states;	/* bits; 0: any state */
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
-	int	only_jobs;	/* shows only the jobs that pass, as a command
-				 * on a pattern leaves other jobs alone */
+	int	only_jobs;	/* a command on a pattern, which leaves jobs
+				 * that do not pass alone; they stay hidden */
 	int	careful;	/* all recipients of a message must pass */
 	int	only_held;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
@@ -587,8 +590,8 @@ struct mq_order {
 				 * affect */
 	struct mq_pick pick;
 	const char *filter;	/* filter_text; NULL: no filter was given */
-	char	filter_text[MQ_TOKEN_MAX];	/* the words of filters, for
-						 * messages */
+	char	filter_text[MQ_TOKEN_MAX];	/* the words of the filters, to
+						 * be printed */
 };
 
 /* Returns the verb with this name; MQ_LIST: the word is no verb. */
@@ -599,8 +602,8 @@ int	mq_is_command(enum mq_verb);
 const char *mq_guess_verb(const char *);
 /* Parses the words behind the verb: 0, or an exit code after saying why. */
 int	mq_order_parse(struct mq_order *, int n, char **word);
-/* Replaces other names of messages by the names of their files: 0, or an exit
- * code after saying why. */
+/* Replaces each name of another kind (name.c), such as a spool id, by the name
+ * of the message's file: 0, or an exit code after saying why. */
 int	mq_order_resolve(struct mq_order *, const char *po,
 	    const char *logfile);
 /* Picks the messages that a command is about or a listing shows: 0, or -1 if a

@@ -267,7 +267,8 @@ static int
 parse_state(struct reader *r, struct mq_job *j, char *s)
 {
 	static const char retry[] = "retry in ", run[] = "running now, pid=";
-	static const char more[] = " NextFeed";	/* ZMailer's next job */
+	/* ZMailer adds this to the state of the next job */
+	static const char more[] = " NextFeed";
 	size_t i, n = strlen(s), k = sizeof(more) - 1;
 
 	if (strncmp(s, retry, sizeof(retry) - 1) == 0 &&
@@ -652,8 +653,8 @@ static const struct {
 	{ 16, 0, offsetof(struct mq_facts, tries) }
 };
 
-/* Keeps the facts of a destination: 0 or -1.  Sets rate and reason of k, which
- * has all numbers. */
+/* Keeps the facts of a destination: 0 or -1.  The caller has set the numbers of
+ * k; rate and reason are set here. */
 static int
 keep_dest_facts(struct reader *r, char **f, struct mq_facts *k)
 {

@@ -21,7 +21,7 @@
 #include "mq.h"
 #include "../lib/origin.h"
 
-#define RCPTS_MOST	100000U		/* of a message, most that are kept */
+#define RCPTS_MOST	100000U		/* most recipients kept of a message */
 
 /* ---- one message ------------------------------------------------------ */
 

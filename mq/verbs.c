@@ -133,8 +133,8 @@ word_error(enum mq_verb verb, const char *what)
 	return why;
 }
 
-/* Adds a message or pattern, NULL if there was no memory to copy it: 0, or an
- * exit code after saying why. */
+/* Adds a message or a pattern: 0, or an exit code after saying why.  what is
+ * NULL if the caller had no memory to copy it. */
 static int
 add_word(struct mq_order *o, char *what)
 {

@@ -31,8 +31,8 @@ struct row {
 
 /* ---- what has changed ------------------------------------------------- */
 
-/* Returns 1 if both queues are of one run of one scheduler: its uptime has
- * grown by our seconds, or at most SLOW less, and its totals have not shrunk.
+/* Returns 1 if both queues are of one run of one scheduler: its uptime and its
+ * totals have not shrunk, and its uptime has grown by at least seconds - SLOW.
  */
 static int
 is_same_run(const struct mq_queue *q, const struct mq_queue *last,
