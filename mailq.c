@@ -589,7 +589,7 @@ take_host(struct mq_ask *a)
 
 	want.meant = o->n > 0 ? mq_guess_verb(o->what[0]) : NULL;
 	if (o->n > 1)
-		return want.meant == NULL ? usage("one host can be asked") :
+		return want.meant == NULL ? usage("give one host only") :
 		    usage("no command %s; %s?", o->what[0], want.meant);
 	if (o->dry)
 		return usage("-n is for commands");

@@ -481,7 +481,7 @@ send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 			rc = bad;
 	}
 	if (gone > 0)
-		printf("%lu message%s done before the command came\n", gone,
+		printf("%lu message%s gone before the command came\n", gone,
 		    gone == 1 ? " was" : "s were");
 	complain_parts(o);
 	if (o->pick.found > 0 || rc != 0)

@@ -1196,7 +1196,7 @@ for words in 'flsh flush' 'fulsh flush' 'hlod hold' 'delet delete' \
 done
 mailq printer office
 is 'a word that is like no command is a host' \
-    "$rc $(sed 1q "$tmp/err")" '64 mailq: one host can be asked'
+    "$rc $(sed 1q "$tmp/err")" '64 mailq: give one host only'
 if without NO_TCP; then
 	skip 'a host that is not known: the command is named' 'built with NO_TCP'
 	skip 'a word that is no host and no command' 'built with NO_TCP'

@@ -73,7 +73,7 @@ said=$("$M" flush dest='later/*' 2>&1)
 rc=$?
 like 'a message that is gone is done: no complaint' "$rc $said" '^0 102-1: '
 like 'a message that is gone is counted as done before' \
-    "$said" '^1 message was done before the command came$'
+    "$said" '^1 message was gone before the command came$'
 unlike 'no line names it' "$said" 'there is no message'
 
 # ---- after a restart -------------------------------------------------------------------
