@@ -55,17 +55,18 @@
  *
  * Stubs.  A stub is due when the first vertex of its message is due.  If other
  * vertices have a retryat in the hour after that, the stub is due at the latest
- * of these, as a retryat is not tried early.  The message then takes its place
- * in the retry lists by its age.  A READY message that had to leave stands in
- * the queue of its channel, and is loaded when there is room, or when its
- * channel has fewer messages in core than another one.  If a warning is due
- * earlier the file is read for it, and the vertices wait on.  A vertex has no
- * time if its address is held, or if it has no command, for example: its stub
- * is due after an hour.  After a reload of the configuration all stubs that
- * wait are due, as mail may expire sooner, or may go now; vertices that wait
- * keep their times.  PARAMevicted bounds the stubs; beyond it no READY message
- * leaves, and a message that waits leaves nothing but the time at which its
- * directory is read again (spool.c).
+ * of these, as a retryat is not tried early.  When the message is loaded, its
+ * age gives its vertices their places in the retry list.  A READY message that
+ * had to leave stands in the queue of its channel, and is loaded when there is
+ * room, or when its channel has fewer messages in core than another one.  If a
+ * warning is due earlier the file is read for it, and the vertices wait on.  A
+ * vertex has no time if its address is held, or if it has no command, for
+ * example: its stub is due after an hour.  After a reload of the configuration
+ * all stubs that wait are due, as mail may expire sooner, or may go now;
+ * vertices that wait keep their times.  PARAMevicted bounds the stubs.  At this
+ * bound no READY message makes room for new mail.  A message that is forgotten
+ * gets no stub then: core keeps only the time at which the directory of its
+ * file is read again (spool.c).
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -77,7 +78,7 @@
  *
  * Requests that come during a lap join it.  The files are read in turn with new
  * mail, as room allows.  A lap also reads the directories that have files
- * without a stub; all requests of the lap are for these files.
+ * without a stub, and executes all its requests on each of these files.
  *
  * A message of which only a DSN is left counts for the channel dsn, and leaves
  * core like any other.  Messages that the agent dsn has, and messages that are
@@ -218,7 +219,8 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
 
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
  * READY message c is the channel that counts the message, else NULL.  Returns
- * 0; or -1 without room or memory: only its directory is read at that time. */
+ * 0; or -1 without memory or if PARAMevicted allows no further stub: then the
+ * directory of the file is read again at that time. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skipped *k)
@@ -467,9 +469,8 @@ is_core_full(void)
 	    is_full_of_rcpts();
 }
 
-/* Returns 1 if the channel has more messages in core than its share, and at
- * least this number.  While recipients fill core, there is no share: of two
- * channels, that with more messages gives way. */
+/* Returns 1 if the channel has more messages in core than its share, and not
+ * fewer than least.  While recipients fill core, least alone counts. */
 static int
 is_above_share(const struct chan *chan, unsigned least)
 {
@@ -646,8 +647,8 @@ find_waiting_message(unsigned long num)
 }
 
 /* Forgets a message that waits: 0, or -1 if there is none.  The search is near
- * the first noted message that waits; else, unless none can be found, among all
- * messages. */
+ * the first noted message that waits.  If no noted message waits, all messages
+ * are searched, but not while found.none_waits is 1. */
 static int
 forget_waiting_message(void)
 {
@@ -908,9 +909,10 @@ skip_file(const struct ctl *c, const struct past *p)
 	k.known = p->known || (p->s.skip.why == NULL &&
 	    spool_was_scanned(c->name, NULL));
 	k.at_start = p->s.at_start || !q.start_loaded;
-	/* a locked file keeps the time of its first lock, also if another
-	 * process has the lock now, as a power cut leaves several locks; other
-	 * skipped files keep the time of their first skip */
+	/* A locked file keeps the time of its first lock.  A power cut may
+	 * leave the locks of several processes, and the time for which locks
+	 * are believed does not begin anew with each of them.  Other skipped
+	 * files keep the time of their first skip. */
 	k.skip.since = NOW;
 	if (p->s.skip.why != NULL && (p->s.skip.pid == 0) == (c->pid == 0))
 		k.skip.since = p->s.skip.since;

@@ -584,9 +584,9 @@ reload(void)
 static char pid_path[PATH_MAX_];
 static int lock_fd;	/* never closed, as a close would end the lock */
 
-/* Returns the process that prevents a lock which fd_lock has just refused; 0 if
- * it has ended meanwhile, or -1 if its number is not known here.  Exits if no
- * file can be locked. */
+/* Returns the number of the process whose lock has just made fd_lock fail; 0 if
+ * that process has ended meanwhile, or -1 if its number is not known here.
+ * Exits if no file can be locked. */
 static long
 find_lock_owner(int fd)
 {

@@ -81,8 +81,9 @@ message_path(const char *name)
 
 /* ---- directories at start -------------------------------------------- */
 
-#define ANY_MODE	0	/* value of never: any mode, but with the sticky
-				 * bit if others may write */
+#define ANY_MODE	0	/* as member never of places: all modes are
+				 * good, but if others may write, only with the
+				 * sticky bit */
 #define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of the path of the post
 						 * office: paths of its files
 						 * fit */
@@ -367,7 +368,7 @@ static struct dir {
 	int	requested;	/* 1: the next reading is for requests */
 	long	complete;	/* by the clock of the disk; the last complete
 				 * reading has met each message whose message
-				 * file changed its status before this time */
+				 * file has a ctime before this time */
 } dirs[OFFICE_DIRS];
 
 static struct {
@@ -381,7 +382,7 @@ static struct {
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
 	int	stubless_due;	/* 1: files without a stub may be loaded */
-	int	requested;	/* 1: such files have requests to see */
+	int	requested;	/* 1: requests apply to files without a stub */
 	long	complete;	/* complete of dirs after this reading */
 	long	entries;	/* entries read so far */
 } scan;
@@ -510,10 +511,10 @@ open_dir(void)
 		scan.at = i;
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
-		/* The reading may miss changes that are made during it, so
-		 * complete is the second of the last change before it.  If the
-		 * stamp has settled, that second is over, and is complete,
-		 * too. */
+		/* Changes during the reading may be missed, so complete is the
+		 * ctime of the directory before the reading.  SETTLED seconds
+		 * after a change no further one can have the same ctime, and
+		 * complete is one second later. */
 		scan.complete = note_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
@@ -640,7 +641,7 @@ spool_add_request(void)
 			dirs[i].requested = 1;
 			n++;
 		}
-	/* files that the current reading has not met yet have no stub */
+	/* the current reading may still meet files without a stub */
 	if (scan.open != NULL && scan.stubless_due) {
 		scan.requested = 1;
 		n++;
