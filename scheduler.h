@@ -39,7 +39,7 @@ struct fb_rate {
 
 struct feedback {
 	long	limit;		/* agents at one time; maxthr=0 is stored as 1;
-				 * conf.local alone has 0, any number */
+				 * 0 means any number, only conf.local has it */
 	long	init;		/* agents of a new destination, up to limit */
 	long	cohorts;	/* failed cohorts that a destination survives;
 				 * 0: any number */
@@ -273,8 +273,9 @@ enum msg_end { END_REMOVE,
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
-	struct claim *claims;	/* one for each ring with READY vertices of the
-				 * message, at most; owned by order.c */
+	struct claim *claims;	/* at most one for each ring in which the
+				 * message has READY vertices; owned by
+				 * order.c */
 	struct chan *chan;	/* the channel that counts the message: the
 				 * first recipient's; dsn, when only a DSN is
 				 * left */
@@ -303,9 +304,9 @@ struct message {
 	/* for DSNs */
 	unsigned failed : 1;	/* a recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets the message at the end */
-	unsigned dsn_stale : 1;	/* a recipient was done after the agent dsn
-				 * last got the message, and the DSN lacks that
-				 * recipient */
+	unsigned dsn_stale : 1;	/* a finished recipient needs a DSN, and no job
+				 * of dsn/failure or dsn/success that was fed so
+				 * far covers that recipient */
 	unsigned verbose : 1;	/* the control file has a v line */
 	unsigned is_complete : 1;	/* all recipients are done; a line
 				 * "complete" was logged, or is not due */
@@ -501,8 +502,9 @@ struct queue {
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
-	int	no_feeding;	/* 1: agents are neither started nor fed: -S
-				 * still loads mail, or the scheduler ends */
+	int	no_feeding;	/* 1: agents are neither started nor fed, as
+				 * with -S the mail found by the start is not
+				 * loaded yet, or as the scheduler ends */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	new_transport;	/* 1: the scheduler has changed to another
