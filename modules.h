@@ -30,13 +30,14 @@ double	spool_prep(fd_set *in, int *max);
 void	spool_do(const fd_set *in);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
-/* Has the directories of forgotten files without a stub read for a request.
- * Returns the number of these directories. */
+/* Makes the reading of each directory that has forgotten files without a stub
+ * due now, for a request.  Returns the number of these directories. */
 unsigned spool_add_request(void);
-/* Returns 1 if such a reading is not over yet. */
-int	spool_has_request(void);
-/* Returns 1 if the file is met by such a reading, and was there before the
+/* Returns 1 while a directory is being read, or is still to be read, for a
  * request. */
+int	spool_has_request(void);
+/* Returns 1 if the directory of the file is being read for a request, and the
+ * file was there before the request. */
 int	spool_is_requested(const char *name);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * the st_ctime of its message file is earlier.  status is the status of the
@@ -175,9 +176,10 @@ void	msg_set_channel(struct message *, struct chan *);
 /* Makes a NEW vertex of the message, without recipients and on no list of the
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
-/* Splits a vertex that has more than most recipients, none of them finished.
- * The vertex keeps the last recipients, in this number; a new vertex, on no
- * list, gets the others.  Returns the new vertex, or NULL without memory. */
+/* Splits a vertex whose recipients are all pending and outnumber the argument
+ * "most".  The vertex keeps that many recipients, its last ones; a new vertex,
+ * on no list, gets the others.  Returns the new vertex, or NULL without
+ * memory. */
 struct vertex *msg_split_vertex(struct vertex *, unsigned most);
 /* Sets the state of a vertex, which is on no list, to DONE.  Its pending
  * recipients are no longer counted. */
@@ -434,10 +436,11 @@ double	in_prep(fd_set *in, int *max);
 /* Loads the message with this name, without directories, if it is on disk.
  * Returns the reason why its file was skipped, or NULL. */
 const char *in_load_named(const char *name);
-/* Makes a request for forgotten mail: the files are read again, and vertices
- * with an address that one of the patterns (NULL: all) matches are flushed,
- * made READY after a release, deleted or bounced.  intake.c owns the patterns
- * from now on.
+/* Makes a request for forgotten mail: the files are read again, and the request
+ * acts on each vertex whose address one of the patterns matches; with patterns
+ * NULL, on all vertices.  The kinds flush, delete or bounce a vertex;
+ * REQUEST_WAKE, for a release, makes the vertex READY.  intake.c owns the
+ * patterns from now on.
  * Returns the number of files, and sets *ndirs to the number of directories
  * with further files; or returns -1 without memory, or when there are too many
  * requests. */
