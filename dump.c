@@ -36,17 +36,19 @@
  * all the same.  Of a destination, good and bad are numbers of reports, idle is
  * a number of agents, ready and waiting are numbers of vertices, cohorts are
  * hundredths, unused is the time since the last use, and tries are deaths in a
- * row.  The states of a vertex, with the field "what it waits for":
+ * row.  These are the states of a vertex; what follows a colon is the text of
+ * the field "what it waits for", which is empty in the other states:
  *
  *	retry		waits for its next try
  *	host		its host is dead
  *	run		an agent has it: the agent's last #step
  *	agent		no agent can be started: the reason
  *	next		waits for nothing but its turn
- *	limit		waits for the limit that the field names
- *	held		"message", or the pattern of the hold
+ *	limit		waits for a limit: the name of the limit
+ *	held		an operator holds it: "message", or the pattern of the
+ *			hold on its address
  *	queueonly	waits for a T line
- *	frozen		by -F or -p
+ *	frozen		an option stops it: "-F" or "-p"
  *	command		no clause has a command for its address
  *
  * A vertex that is to be deleted or bounced is "run" or "next", and the field

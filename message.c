@@ -61,7 +61,8 @@ msg_set_channel(struct message *m, struct chan *c)
 struct reason {
 	struct hlink link;	/* by s */
 	unsigned refs;
-	unsigned join;		/* value of joins in the last call that met s */
+	unsigned join;		/* number of the last call of msg_join_reasons
+				 * that met the text */
 	char	s[48];		/* the text, which goes on behind the struct */
 };
 

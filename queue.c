@@ -45,9 +45,10 @@
  * reporttimes the scheduler writes into the control file what the agent needs:
  * a line for each channel and host, with the number of warnings that are due by
  * now, the time at which the mail for that host expires and the reasons of its
- * recipients (ctlfile.c).  The agent decides of which recipients the sender is
- * warned, and then sets the delay fields of all of them, warned of or not, to
- * that number; a message that is loaded starts with the numbers in the fields.
+ * recipients (ctlfile.c).  The agent chooses the recipients on which the sender
+ * gets a warning.  It sets the delay field of each pending recipient at that
+ * host, chosen or not, to the number of warnings that are due.  A message that
+ * is loaded starts with the numbers in the delay fields.
  *
  * Expiry.  A message has one timer, for the earliest time at which one of its
  * vertices can expire, or a warning is due.  The timer also tries again to
@@ -83,8 +84,9 @@
 				 * does not expire untried */
 #define PASS_WORK	20	/* units of work with the disk in a pass:
 				 * vertices that expire, are deleted or bounced,
-				 * and messages with warnings; vertices of a
-				 * message expire together */
+				 * and messages with warnings.  A pass expires
+				 * all vertices of a message that are due, even
+				 * beyond this number */
 
 static struct message *ended_messages;	/* to sweep, linked by swept */
 static struct vertex *ended_vertices;	/* DONE, to sweep, linked by next */

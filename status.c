@@ -755,7 +755,7 @@ open_missing(void)
 		open_command_pipe();
 	has_pipes = queries.in >= 0 && commands.in >= 0;
 	/* at the start and after a reload the line shows a missing pipe as
-	 * "none"; a repeated call logs success alone */
+	 * "none"; a repeated call logs the line only if both pipes are open */
 	if (!had_pipes && (has_pipes || !st.missing))
 		log_info("mailq pipe=%s commands=%s",
 		    queries.in < 0 ? "none" : queries.path,

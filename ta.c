@@ -48,13 +48,13 @@
  * until the message has fewer agents, or more agents are free.
  *
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
- * and -R starts in a second.  An agent that is ending counts until it is gone.
- * maxta and -R do not count the agent of the channel dsn.  Rings that wait for
- * a slot get new agents in turns: of the agents of other rings, the one that
- * has been idle longest is ended.  In a ring with more than an equal part of
- * the slots each agent ends when it leaves a thread; but not while it has had
- * fewer than 100 jobs, is younger than 5 seconds and its ring has mail, so that
- * not every job costs a start.
+ * and the number of starts in a second that -R sets.  An agent that is ending
+ * counts until it is gone.  maxta and -R do not count the agent of the channel
+ * dsn.  Rings that wait for a slot get new agents in turns: of the agents of
+ * other rings, the one that has been idle longest is ended.  In a ring with
+ * more than an equal part of the slots each agent ends when it leaves a thread;
+ * but not while it has had fewer than 100 jobs, is younger than 5 seconds and
+ * its ring has mail, so that not every job costs a start.
  *
  * An agent stays on its thread while that has READY vertices.  If other
  * threads wait it leaves after 100 jobs, or after one for local mailboxes; in
@@ -69,8 +69,8 @@
  * When an agent dies later, the tags on disk decide (q_end_job): the job in
  * work is deferred; jobs that it had not begun are ready again and count no
  * try.  An agent with jobs that is silent for the clause's timeout is ended.
- * After 100 lines outside the protocol, or 100 lines "#step" and repeated
- * reports in a row, only #hungry and new reports are signs of life.
+ * After 100 lines outside the protocol, or 100 lines in a row that are a #step
+ * or a repeated report, only #hungry and new reports are signs of life.
  *
  * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
  * which there are about as many as clauses; a report O(jobs of the agent) and
@@ -108,9 +108,10 @@
 #define LINE_MOST	65536	/* bytes in a line of an agent */
 #define READ_MOST	16384	/* bytes in one read */
 #define READS		4	/* reads from an agent in one pass */
-#define NOISE_MOST	100	/* lines outside the protocol of an agent that
-				 * are logged; #step lines and repeated reports
-				 * in a row that are signs of life */
+#define NOISE_MOST	100	/* from an agent: lines outside the protocol
+				 * that are logged and are signs of life; lines
+				 * in a row that are a #step or a repeated
+				 * report, and are signs of life */
 
 static unsigned long nstarts;	/* new agents so far */
 static struct {
