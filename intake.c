@@ -304,7 +304,7 @@ end_lap(void)
 {
 	struct request *r;
 
-	if (stubs_behind > 0 || spool_has_request())
+	if (stubs_behind > 0 || q.nrequested > 0)
 		return;
 	while ((r = requests) != NULL) {
 		requests = r->next;
@@ -938,7 +938,7 @@ load_file(const char *name, int *opened)
 
 	*opened = 0;
 	remove_stub(name, &past);
-	if (spool_is_requested(name))
+	if (q.reads_requested && spool_was_scanned(name, NULL))
 		past.seen = 0;
 	/* the stub may be of an earlier file of that name */
 	if (message_named(name) != NULL)

@@ -33,12 +33,6 @@ void	spool_reread_at(const char *name, double when);
 /* Makes the reading of each directory that has forgotten files without a stub
  * due now, for a request.  Returns the number of these directories. */
 unsigned spool_add_request(void);
-/* Returns 1 while a directory is being read, or is still to be read, for a
- * request. */
-int	spool_has_request(void);
-/* Returns 1 if the directory of the file is being read for a request, and the
- * file was there before the request. */
-int	spool_is_requested(const char *name);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * the st_ctime of its message file is earlier.  status is the status of the
  * message file, or NULL if that is not known. */

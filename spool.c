@@ -479,10 +479,19 @@ close_dir(double rest)
 	if (scan.open != NULL)
 		closedir(scan.open);
 	scan.open = NULL;
-	scan.requested = 0;
+	q.nrequested -= q.reads_requested;
+	q.reads_requested = 0;
 	scan.unseen -= dirs[scan.at].rest == 0;
 	q.scanned = scan.unseen == 0;
 	dirs[scan.at].rest = now.mono + rest;
+}
+
+/* Notes that the next reading of the directory is for requests. */
+static void
+request_dir(struct dir *d)
+{
+	q.nrequested += !d->requested;
+	d->requested = 1;
 }
 
 static void
@@ -491,7 +500,8 @@ close_bad_dir(void)
 	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
-	dirs[scan.at].requested |= scan.requested;
+	if (q.reads_requested)
+		request_dir(&dirs[scan.at]);
 	close_dir(DIR_AGAIN);
 }
 
@@ -524,7 +534,7 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
-		scan.requested = d->requested;
+		q.reads_requested = d->requested;
 		d->requested = 0;
 		if (scan.stubless_due)
 			d->reread = NEVER;
@@ -633,37 +643,19 @@ spool_was_scanned(const char *name, const struct stat *status)
 unsigned
 spool_add_request(void)
 {
-	unsigned i, n = 0;
-
-	for (i = 0; i < (unsigned)scan.n; i++)
-		if (dirs[i].exists && dirs[i].reread < NEVER) {
-			dirs[i].reread = now.mono;
-			dirs[i].requested = 1;
-			n++;
-		}
-	/* the current reading may still meet files without a stub */
-	if (scan.open != NULL && scan.stubless_due) {
-		scan.requested = 1;
-		n++;
-	}
-	return n;
-}
-
-int
-spool_has_request(void)
-{
 	int i;
 
-	for (i = 0; i < scan.n && !dirs[i].requested; i++)
-		;
-	return scan.requested || i < scan.n;
-}
-
-int
-spool_is_requested(const char *name)
-{
-	return scan.requested && dir_index(name) == scan.at &&
-	    spool_was_scanned(name, NULL);
+	for (i = 0; i < scan.n; i++)
+		if (dirs[i].exists && dirs[i].reread < NEVER) {
+			dirs[i].reread = now.mono;
+			request_dir(&dirs[i]);
+		}
+	/* files that the current reading has not met yet have no stub */
+	if (scan.open != NULL && scan.stubless_due && !q.reads_requested) {
+		q.reads_requested = 1;
+		q.nrequested++;
+	}
+	return q.nrequested;
 }
 
 /* When a directory is read for its files without a stub, all of them are due.
