@@ -254,8 +254,8 @@ parse_record(struct lines *l, long age, struct record *r)
 }
 
 /* Gives a new destination the state in the record, as if by one report.  If
- * the retry list has no more factors than there were deaths, the next factor is
- * a random one, as in retry_next_wait. */
+ * there were at least as many deaths as the retry list has factors, the next
+ * factor is a random one, as in retry_next_wait. */
 static void
 restore_state(struct thread *t, const struct record *r)
 {

@@ -86,7 +86,8 @@ parse_hold(char *line, int *dropped)
 		return 0;
 	if ((is_address || strncmp(line, "message ", 8) == 0) &&
 	    line[8] != '\0') {
-		/* with another errno a directory cannot be searched now */
+		/* ENOENT: the message is gone.  Another errno: a directory
+		 * cannot be searched now, and the hold is kept. */
 		if (!is_address && spool_find_file(line + 8, name) < 0 &&
 		    errno == ENOENT) {
 			log_info("holds msg=%s is not in the spool; its hold "

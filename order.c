@@ -44,8 +44,8 @@
  *
  * Places are numbers.  That of a message is m->load_event.  A claim of retries,
  * or of a host that has died since the claim got its place, gets a new number.
- * Otherwise old mail could keep new mail out for ever, when one round of its
- * tries takes longer than the waits between them.  A child stands half way
+ * Otherwise old mail could keep new mail out for ever, if one try of all old
+ * mail took longer than the wait for the next try.  A child stands half way
  * between the claim before its parent and the parent: the children of 1000
  * stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves at
  * message 1000, and for 33 at message 1000000.  After that no other claim
@@ -356,11 +356,11 @@ consider_rival(struct claim *c, long most)
 
 /*
  * Searches element i of the heap and the elements below it, roughly in the
- * order of places, for the best rival of the judged claim.  Claims behind a
- * claim of level 0 are younger, so none of them has a higher score than the
- * wait of that claim; the search ends where that wait is no more than the score
- * of the rival so far.  Messages loaded at a start are not in the order of age,
- * so the search may miss the best of them.
+ * order of places, for the best rival of the judged claim.  A score is a wait
+ * divided by recipients.  Claims behind a claim of level 0 are younger, so
+ * their scores are at most the wait of that claim; the search ends where that
+ * wait is no more than the score of the rival so far.  Messages loaded at a
+ * start are not in the order of age, so the search may miss the best of them.
  */
 static void
 search_rival(struct ranking *k, unsigned i, long most)

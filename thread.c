@@ -407,8 +407,8 @@ is_open(const struct thread *t)
 	if (t->nstart == 0)
 		return 1;
 	/* agents that are starting take the next slots of a rate; without a
-	 * rate one more agent may work if one is idle, which need not start, or
-	 * if the backlogs of the starting ones have no room for all vertices */
+	 * rate one more agent may work if there is an idle one, or if the
+	 * backlogs of the starting agents have no room for all vertices */
 	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
 	    (double)t->nstart * f->v.backlog < th_nready(t));
 }
@@ -424,10 +424,11 @@ make_ready(struct thread *t, struct vertex *v)
 	order_enqueue(t, v);
 }
 
-/* Sets the timer: for the end of the dead time, or else for the first vertex in
- * WAIT; or for the next slot of the rate, if that comes before.  A queueonly
- * thread has no timer for vertices in WAIT, and none for dead time and slot
- * before a T line or a flush. */
+/* Sets the timer to the end of the dead time; or, if the thread is not dead, to
+ * the first try of a vertex in WAIT, or to the next slot of the rate if READY
+ * vertices wait for that slot and it is earlier.  A queueonly thread has no
+ * timer for vertices in WAIT, and none for dead time and slot before a T line
+ * or a flush. */
 static void
 update_timer(struct thread *t)
 {
@@ -813,8 +814,8 @@ th_take_from_agent(struct vertex *v)
 
 /* Moves a thread to another ring.  No dead time, and no wait of a vertex
  * without a retryat, lasts beyond the longest wait of the new clause.  Vertices
- * of the channel dsn are due now: they wait for the end of a pause, which the
- * agent dsn keeps in memory alone, and that agent ends with the old ring. */
+ * of the channel dsn are due now: they wait for the end of a pause that only
+ * the agent dsn has in memory, and that agent ends with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {
@@ -907,9 +908,9 @@ retire_thread(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* a thread of each mailbox would be too many; threads that the file of
-	 * destinations has restored at the start, last used before mono 0,
-	 * push no others out */
+	/* unused threads of mailboxes would be too many to keep; threads that
+	 * the file of destinations has restored at the start, last used before
+	 * mono 0, push no others out */
 	if (th_is_local(t))
 		free_thread(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
