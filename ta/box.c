@@ -13,9 +13,10 @@
  *
  *	at once		if it is of this machine, and has the word or a number
  *			that no process has; or if it is empty, and one of ours
- *	after 15 min	in all other cases; not if its time is ten years ago
- *			and a process here has its number, as then the clock
- *			was set
+ *	after 15 min	in all other cases but one: a box.lock more than ten
+ *			years old was made before the clock was set, and is not
+ *			stale while a process here has its number, unless it
+ *			is of another machine
  *
  * A box.lock of ours has the mode 0700 from its beginning, which no other
  * program uses.  So an empty box.lock whose maker was killed before it wrote
@@ -246,9 +247,9 @@ box_unlock(struct mail *m)
 	m->locked = 0;
 }
 
-/* Reports BEGUN, before the first byte is written; or THERE, before the
- * locks are removed, as other programs may append mail once they are.  0, or -1
- * if the agent is gone, which alone can tag the recipient. */
+/* Reports BEGUN, before the first byte is written; or THERE, before the locks
+ * are removed, since other programs may append mail after that.  Returns 0, or
+ * -1 if the agent is gone, which alone can tag the recipient. */
 static int
 send_outcome(struct mail *m, enum outcome_state state, const char *tmp_name)
 {
@@ -711,8 +712,8 @@ deliver_to_maildir(struct mail *m)
 	return 0;
 }
 
-/* Removes the file of a killed delivery from tmp/ and new/: 0 or -1.  Its name
- * in new/ may not have been synced. */
+/* Removes the file of a killed delivery from tmp/ and new/: 0 or -1.  A file in
+ * new/ is removed, too, since its name may not have been synced. */
 static int
 undo_maildir(struct mail *m)
 {

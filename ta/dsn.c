@@ -19,10 +19,10 @@
  *	r+ ... d ...	delivered; a DSN if NOTIFY=SUCCESS wants it
  *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE, or a
  *			pattern of -x matches
- *	r- alone	in a job "failure" a crash lost the line, and one is
- *			added; in other jobs an agent may be about to write the
- *			line.  A recipient with only a line on a delay counts
- *			as one without a line
+ *	r- alone	failed, without a diagnostic line; lines on a delay do
+ *			not count.  A job "failure" adds the line, which was
+ *			lost in a crash.  In other jobs an agent may be about
+ *			to write the line
  *
  * For warnings the scheduler has written a line for each channel and host with
  * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
@@ -34,7 +34,7 @@
  * reason, as after a restart, has the reason of the last line about a delay of
  * that recipient.
  *
- * A DSN goes to one sender and covers recipients of a message that share its
+ * A DSN goes to one sender and covers recipients of a message with the same
  * header.  If the sender is a program, a file or the like, it goes to the
  * postmaster.  A message without a sender is usually a DSN itself: then only
  * the addresses of the form get a DSN.  That DSN is marked by DOUBLE_FIELD, and
@@ -306,7 +306,8 @@ make_item(struct diags *d, struct item *it)
 		it->reason_at = own->at;
 	if (strcmp(action, "delayed") == 0)
 		set_delay_line(d->due == 0 ? offset : name, d->at);
-	/* an older scheduler, which had a list like -x, wrote the tag '-' */
+	/* an older scheduler with a list like -x tagged lines with '-'; such a
+	 * line counts as unsent */
 	if ((d->tag != ' ' && d->tag != '-') || d->is_warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
@@ -787,7 +788,8 @@ main(int argc, char **argv)
 	if (optind < argc || opt.pause > 999999999L || dsn.forms[0] != '/')
 		lib_usage();
 	dsn.most = (long)most;
-	/* descriptors 0 to 2 are the scheduler's; answers have the errors */
+	/* nothing is logged: descriptors 0 to 2 are the scheduler's, and errors
+	 * are in the answers */
 	logs.level = L_ERR - 1;
 	return dsn_agent_setup(&dsn, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve(work);

@@ -273,8 +273,8 @@ copy_start(struct copy *c, FILE *f, long most)
 }
 
 /* Copies a byte.  With c->fold, a line is folded before the first blank from
- * BREAK_AT on; a line without such a blank before LINE_MOST, not within a UTF-8
- * character. */
+ * BREAK_AT on.  A line without such a blank is folded at LINE_MOST, but not
+ * within a UTF-8 character. */
 static void
 copy_byte(struct copy *c, int b)
 {

@@ -51,7 +51,7 @@ static const struct kind kinds[] = {
 	    "The message is larger than this host accepts." },
 	{ "toomany", "5.5.3", "too many recipients",
 	    "The message has more recipients than this host accepts at once,\n"
-	    "and none of them gets it.  Not all of them may be named here." },
+	    "and none of them gets it.  Perhaps not all are named here." },
 	{ "", "5.0.0", "not deliverable",
 	    "There is no route to this address." }
 };

@@ -14,8 +14,8 @@
  *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
  *			even if NAME has no such record
  *	up:NAME		NAME has an address, of IPv4 or IPv6.  This is no ping:
- *			it waits for name servers to work again.  A child asks
- *			for ns and up, as nobody if we are root
+ *			it waits for name servers to work again.  For ns and
+ *			up a child asks them, as nobody if we are root
  *	script:PROG/ARG	a program of the administrator says so; ARG may be
  *			missing
  *	home:USER	the user's home directory is there, or there is no such
@@ -38,7 +38,7 @@
  * same sender, this recipient, its DSN parameters, the header and the body
  * appears in router/.  It is written, synced, and renamed to its inode number
  * (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that no
- * message gets the privilege of root.  Then the recipient is reported as
+ * message gains the privilege of root.  Then the recipient is reported as
  * delivered without a DSN (ok3), as the new message has the DSN parameters.  A
  * crash between rename and report gives a second copy, never none.
  *
@@ -268,7 +268,7 @@ run_script(struct lib_verdict *v, char *name, char *arg)
 			defer(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
-		/* why alone is used, so RUN_USERS does not matter */
+		/* only the text in why is used, so any kind will do */
 		run_set_verdict(&run, RUN_USERS, "4.3.0", v, why, sizeof(why));
 		defer(v, "4.3.0", "%s", why);
 	}

@@ -12,8 +12,9 @@
  * It does so only for a template without '/' and %h, as the administrator owns
  * all of such a path.  In any other directory the user must be able to make the
  * box, or have one.  With NO_INITGROUPS the child keeps root's other groups.
- * Started by another user, the agent delivers itself, into all boxes that it
- * may write to, such as those of a group mail; it can make only its own.
+ * Started by another user, the agent makes no child, and delivers into all
+ * boxes that it may write to, such as those of a group mail; it can make only
+ * the box of that user.
  *
  * The user can stop or kill the child, or make it hang in his files.  The child
  * reports the place of the message before it writes, and at last the outcome.
@@ -67,9 +68,9 @@ static struct {
 
 /* ---- users ----------------------------------------------------------- */
 
-/* Sets the outcome after a user was not found.  There is no such user if errno
- * is 0, and the outcome is that of the arguments; else it is a deferral.
- * Returns -1. */
+/* Sets the outcome after a user was not found.  With errno 0 there is no such
+ * user, and the arguments are the outcome.  With another errno users cannot be
+ * looked up now, and the outcome is a deferral.  Returns -1. */
 static int
 set_no_user(struct outcome *end, int code, const char *status,
     const char *text)
@@ -118,8 +119,8 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* u->name gets the system's spelling, such as in upper case; the name
-	 * of a uid makes no path, so any name is safe */
+	/* u->name gets the system's spelling, such as in upper case; a name
+	 * found by uid is used in no path, so it need not be safe */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -375,8 +376,8 @@ static struct slow {
 	int	hung;		/* a delivery was stopped or took too long */
 } slow[SLOW_USERS];
 
-/* Sets the key of the user, or of the box if there are no users, and returns
- * the entry with the place of that key. */
+/* Sets the key of the user, or of the box if there are no users.  Returns the
+ * entry at the place of that key; the entry may have another key. */
 static struct slow *
 slow_entry(const struct mail *m, unsigned long *key)
 {

@@ -60,10 +60,10 @@ enum run_kind {
 };
 
 /* Sets code, status and text of the verdict from the end of a program, by
- * sysexits.  The status for an exit code outside sysexits is unknown.  After a
- * signal or at the limit the message is deferred.  The text, such as "output
- * [exit 75: temporary failure]", is in the caller's buffer of at least 100
- * bytes. */
+ * sysexits.  The argument unknown is the status for an exit code outside
+ * sysexits.  After a signal or at the limit the message is deferred.  The text,
+ * such as "output [exit 75: temporary failure]", is in the caller's buffer of
+ * at least 100 bytes. */
 void	run_set_verdict(const struct run *, enum run_kind, const char *unknown,
 	    struct lib_verdict *, char *, size_t);
 

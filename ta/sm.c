@@ -14,7 +14,8 @@
  *
  * An address that begins with '-' would be an option, here or on the machine
  * that a command of uux is for.  It fails before a program runs.  For UUCP an
- * address with bytes that mean something to uux or to a shell there fails, too.
+ * address fails, too, if it has bytes that mean something to uux or to a shell
+ * on that machine.
  *
  * The exit code decides, as in sysexits.  Only codes about the recipient or the
  * message are final: wrong data, no such user or host, unavailable, no
@@ -464,8 +465,8 @@ check_mailer(void)
 
 /* ---- options --------------------------------------------------------- */
 
-/* Options of ZMailer's agent.  Those without a text encode, decode or show
- * something in that agent, and are ignored here. */
+/* Options of ZMailer's agent.  Those without a text are ignored here: they
+ * encode, decode or show something in that agent. */
 static const struct lib_foreign foreign[] = {
 	{ "8Hv", NULL },
 	{ "l", "scheduler -l logs deliveries: leave it out" },
