@@ -91,8 +91,8 @@ make_copy(struct process *p)
 /* ---- the output ------------------------------------------------------ */
 
 /* Reads once from the pipe: 0, or -1 if there was no output.  Keeps printable
- * bytes, one blank for blanks and ends of lines in a row, and a question mark
- * for any other byte. */
+ * bytes, one blank for blanks and control bytes in a row, and a question mark
+ * for each byte above 127. */
 static int
 read_output(struct process *p)
 {
