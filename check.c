@@ -58,7 +58,7 @@ warn_clause(const struct clause *cl, const char *f, ...)
 
 /* Returns the user of the agents of a clause.  As an earlier clause may have
  * set the user, an address that the clause matches is needed.  The clause's
- * first pattern will do: a '*' in a pattern matches the byte '*', too. */
+ * first pattern is such an address, as a '*' also matches the byte '*'. */
 static uid_t
 get_agent_user(struct config *config, const struct clause *cl)
 {

@@ -6,7 +6,7 @@
  * If an address is wrong or refused, submit prints the reason, the others get
  * the message, and the sender gets a DSN.  If nobody gets the message, it is
  * not queued, and the exit status says why; but with -oee, or with -oem and no
- * terminal as standard error, it is queued for a DSN to a sender.
+ * terminal as standard error, it is queued if it has a sender, who gets a DSN.
  * Exit status 0 means that the message is on disk, in the queue or in router/.
  *
  * A user who may write to the queue puts the message there.  Other users put it
@@ -164,7 +164,8 @@ parse_options(int argc, char **argv, int *next)
 {
 	/* letters with an argument in the same word or in the next one */
 	static const char with[] = "BCFLNOPRVXbefhopr";
-	/* letters that may have one in the same word; letters without one */
+	/* letters that may have an argument in the same word; letters without
+	 * an argument */
 	static const char joined[] = "Adq", alone[] = "GUimntvx";
 	const char *p, *arg;
 	int i, code, c;

@@ -12,8 +12,8 @@
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
- * so is the address that was given.  After such an address all aliases may be
- * followed again for the next address, which may reach a mailbox through them.
+ * so is the address that was given.  After such an address no alias counts as
+ * followed, as the next address may reach a mailbox through the same aliases.
  */
 #include "submit.h"
 #include <ctype.h>

@@ -12,9 +12,9 @@
  * header are removed, and a CR within a line becomes a blank.
  *
  * The header is completed: Bcc, Resent-Bcc, Return-Path and Content-Length are
- * removed; From, Date, Message-ID and, without To and Cc, To are added if
- * missing; addresses in From get a domain if the message has no Received field;
- * a Received field is put before all others.
+ * removed; missing From, Date and Message-ID are added, and To if both To and
+ * Cc are missing; addresses in From get a domain if the message has no Received
+ * field; a Received field is put before all others.
  * In the queue, From, Sender and Reply-To have the addresses that lines of the
  * table give to senders.  No other field is changed, not even a wrong Date.
  */

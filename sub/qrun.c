@@ -68,8 +68,8 @@
 #define SLACK		65536	/* bytes over a limit, for what submit and
 				 * agents add to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
-#define SETTLED		2.5	/* seconds after which a change shows in the
-				 * modification time */
+#define SETTLED		2.5	/* seconds; a change so long after another one
+				 * has another modification time */
 #define AGAIN_MOST	900	/* seconds; a longer pause is not doubled */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
@@ -87,8 +87,8 @@ struct file {
 	struct input in;
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* sender of the envelope, in <> */
-	/* the envelope has a line from, fullname, to; is_null: a line errormsg
-	 * or channel error */
+	/* has_from, has_fullname, has_to: the envelope has a line of that name;
+	 * is_null: it has a line errormsg or channel error */
 	int	has_from, has_fullname, has_to, is_null;
 	int	bad_sender;	/* the sender of the envelope is wrong */
 	int	has_sender;	/* m has the sender */
@@ -1058,10 +1058,10 @@ recover_if_due(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
-/* Returns 1 if a try of deferred mail is due.  The due time is computed anew
- * when a run or mailq has changed the directory, and when the table has
- * changed.  A file whose reason cannot be written is tried each DEFER_LEAST
- * seconds. */
+/* Returns 1 if a try of deferred mail is due, and makes the next try due in
+ * DEFER_LEAST seconds.  The due time is computed anew when a run or mailq has
+ * changed the directory, as it does by writing a reason, and when the table has
+ * changed. */
 static int
 is_deferred_due(struct watch *w, const char *po, const char *table)
 {

@@ -17,10 +17,10 @@
  * domain gets ours, as a bare name would mean another person at another host.
  * The host "-" changes nothing of this, since an agent may choose its host
  * itself, as smtp -R does.  Only the channels local, hold and error are always
- * of this machine.  With "-" their user is the address as it is; if the pattern
- * has an '@', the line says which domain is meant, and the user is the part
- * before the '@'.  The fourth word changes this: $u is the name alone, $u@$h
- * the whole address.
+ * for this machine.  With the host "-" the user of such a line is the address
+ * as it is; if the pattern has an '@', the line says which domain is meant, and
+ * the user is the part before the '@'.  The fourth word changes this: $u is the
+ * name alone, $u@$h the whole address.
  *
  * For a path of UUCP, $r is the part behind the first '!', and a host $h in
  * such a line is the part before: "*!* uucp $h $r" sends a!b!carl to a, for

@@ -8,8 +8,8 @@
  *	.					250 2.0.0 queued as 98-1234
  *
  * submit -bs is for local submission: by a pipe, inetd or a serial line.  It
- * serves nobody whose socket comes from elsewhere than the loopback and the
- * networks that the table names.  The uid of whoever is behind a socket is not
+ * serves a socket only if that comes from the loopback or from a network that
+ * the table names.  The uid of whoever is behind a socket is not
  * known, so such mail has the privilege of the user nobody, and no mail goes to
  * programs and files.
  *

@@ -78,7 +78,7 @@ int	rights_make_dir(const char *po, const char *dir, mode_t forbidden);
 /* With NO_SETEUID, root gives a file that he made or renamed to the owner: 0,
  * or -1 with errno. */
 int	rights_give_roots_file(int fd);
-/* Root gives a user's file to the owner.  If another user runs us, the file is
+/* Root gives a user's file to the owner.  If root does not run us, the file is
  * the owner's already, and nothing is done: 0, or -1 with errno. */
 int	rights_give_users_file(int fd);
 
@@ -86,8 +86,8 @@ int	rights_give_users_file(int fd);
  * address.c - lists of addresses
  * ====================================================================== */
 
-/* addr_list: a list of addresses while it is read, up to end, whose byte is
- * never read. */
+/* addr_list: a list of addresses while it is read.  The byte at end is behind
+ * the list, and is not read. */
 struct addr_list {
 	const char *p, *end;	/* the rest of the list */
 	const char *why;	/* what is wrong with this address, or NULL */
@@ -234,8 +234,8 @@ int	in_read(struct input *);	/* EOF at the end or after an error */
 /* Returns why the message cannot be read, or NULL. */
 const char *in_fault(const struct input *);
 /* Copies the rest of the message to the file and ends its last line; last is
- * the byte before the rest.  COPY_TOO_BIG: there are more than most bytes (0:
- * no limit); COPY_FAILED: an error of the file or the input. */
+ * the byte before the rest.  COPY_TOO_BIG: the rest has more bytes than most
+ * (0: no limit); COPY_FAILED: an error of the file or the input. */
 enum copied { COPY_DONE, COPY_TOO_BIG, COPY_FAILED };
 enum copied in_copy(struct input *, FILE *, int last, unsigned long most);
 
@@ -280,8 +280,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* addr is an alias, from which an earlier
-				 * recipient comes, too */
+	int	is_further;	/* 1: an earlier recipient comes from the alias
+				 * addr, too */
 };
 
 struct mail {
@@ -362,8 +362,8 @@ int	entry_check_room(const char *po, const struct routes *, double bytes);
 /* Syncs a directory: 0, or -1 after saying why. */
 int	entry_sync(const char *po, const char *dir);
 /* Queues the file at path, open as fd; body is the offset of the body.  STAYS:
- * the message is queued, but its name may not be on disk, or an error left it
- * to recover.c. */
+ * the message is queued, but its name may not be on disk; or an error left it
+ * to recover.c, which queues it later. */
 enum verdict entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
 /* Print the envelope for router/, and the header. */
