@@ -470,8 +470,8 @@ filter_flush(struct filter *f)
 }
 
 /* Only the beginning and the end of a line can change.  A '>' of the message is
- * passed on at once, since the '>' that is added can as well stand behind it.
- * So only the word is kept back until it is complete. */
+ * passed on at once, since the '>' that is added can as well stand behind that
+ * '>'.  So only the letters of "From " are kept back until all have come. */
 int
 filter_put(void *filter, const char *s, size_t n)
 {

@@ -263,7 +263,8 @@ lib_reopen_read_only(const struct lib_job *job)
 }
 
 /* Returns 1 if the control file still has its name and no hash directory has
- * the message file, which a change of -H moves before the control file. */
+ * the message file.  (With -H the message file is moved first, and the control
+ * file after it.) */
 static int
 is_message_missing(const char *name)
 {

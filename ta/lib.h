@@ -58,8 +58,8 @@ typedef void lib_work(struct lib_job *);
 /*
  * The verdict on one recipient.  A success with a NULL status causes no DSN
  * here, as the next host has the duty to send it; other verdicts have a status.
- * For another member that is NULL or 0, the report has what code, status and
- * text imply.
+ * Where action, diagnostic, remote or delay is NULL or 0, the report has what
+ * code, status and text imply.
  */
 struct lib_verdict {
 	int	code;		/* 0: delivered; a failure (lib_is_failure);
@@ -72,8 +72,9 @@ struct lib_verdict {
 	long	delay;		/* seconds until the next try of a deferral */
 };
 
-/* Serves jobs until the scheduler ends the agent; jobs without a host are for
- * host, or for any if that is NULL.  Returns the exit status. */
+/* Serves jobs until the scheduler ends the agent.  A job that names no host is
+ * for the argument host, or, if that is NULL, for any host.  Returns the exit
+ * status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
 /* Serves jobs of an agent that reads control files itself: lib_message_work
