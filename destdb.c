@@ -225,10 +225,10 @@ is_whole_line(const struct lines *l)
 	return !l->overlong && !l->unended && strlen(l->line) == l->len;
 }
 
-/* Parses a line of a file that was written age seconds ago: 0, or -1 if the
- * line is damaged. */
+/* Parses a line of a file that was written file_age seconds ago: 0, or -1 if
+ * the line is damaged. */
 static int
-parse_record(struct lines *l, long age, struct record *r)
+parse_record(struct lines *l, long file_age, struct record *r)
 {
 	char *f[7];
 	long used;
@@ -248,8 +248,8 @@ parse_record(struct lines *l, long age, struct record *r)
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
 	    (r->window == 0) != (r->left >= 0))	/* "-" gave -1 */
 		return -1;
-	r->left = r->left > age ? r->left - age : 0;
-	r->used = now.mono - used - age;
+	r->left = r->left > file_age ? r->left - file_age : 0;
+	r->used = now.mono - used - file_age;
 	return 0;
 }
 

@@ -409,7 +409,7 @@ add_dir(int i)
 /* Notes whether the directory has changed.  Returns its ctime, or 0 if that is
  * not known. */
 static long
-note_dir_times(int i)
+check_dir_times(int i)
 {
 	struct dir *d = &dirs[i];
 	struct stat st;
@@ -463,11 +463,11 @@ spool_note_changes(void)
 	add_dir(0);
 	scan.due = now.mono + LOOK_EVERY;
 	follow_transport_name();
-	note_dir_times(0);
+	check_dir_times(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
 		scan.checked = scan.checked % hashed + 1;
-		note_dir_times(scan.checked);
+		check_dir_times(scan.checked);
 	}
 }
 
@@ -525,7 +525,7 @@ open_dir(void)
 		 * ctime of the directory before the reading.  SETTLED seconds
 		 * after a change no further one can have the same ctime, and
 		 * complete is one second later. */
-		scan.complete = note_dir_times(i);
+		scan.complete = check_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {

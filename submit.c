@@ -777,7 +777,7 @@ main(int argc, char **argv)
 		return code;
 	if (opt.etrn != NULL) {
 		code = qrun_become_owner(opt.po);
-		return code != 0 ? code : etrn_request(opt.po, opt.etrn);
+		return code != 0 ? code : etrn_leave_request(opt.po, opt.etrn);
 	}
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);

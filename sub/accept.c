@@ -146,7 +146,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 }
 
 long
-accept_parse_name(const char *base, char *name, size_t size)
+accept_parse_hidden_name(const char *base, char *name, size_t size)
 {
 	const char *dash, *dot, *end;
 	unsigned long n;
@@ -167,7 +167,7 @@ accept_remove_queued(const char *po, const char *base)
 	struct stat orig, copied;
 	char name[100];
 
-	accept_parse_name(base, name, sizeof(name));
+	accept_parse_hidden_name(base, name, sizeof(name));
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size ||

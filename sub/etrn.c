@@ -11,7 +11,7 @@
 #include "submit.h"
 
 int
-etrn_request(const char *po, const char *host)
+etrn_leave_request(const char *po, const char *host)
 {
 	const char *path = po;
 	char name[64];

@@ -632,7 +632,7 @@ open_and_queue(struct file *q, const struct routes *routes)
 	in_start(&q->in, q->f, DOTS_TEXT);
 	uid = (long)q->st.st_uid;
 	if (strcmp(q->dir, "private") == 0 && rights_is_ours(uid))
-		uid = accept_parse_name(q->base, name, sizeof(name));
+		uid = accept_parse_hidden_name(q->base, name, sizeof(name));
 	if (mail_init(&q->m, routes, uid) == 0) {
 		set_rights(q, uid);
 		v = queue_open_file(q);
@@ -741,7 +741,7 @@ is_hidden(const char *s)
 {
 	char name[100];
 
-	return accept_parse_name(s, name, sizeof(name)) >= 0;
+	return accept_parse_hidden_name(s, name, sizeof(name)) >= 0;
 }
 
 /* Processes files of the list until none is left: 0, or an exit code.  Workers
@@ -1063,7 +1063,7 @@ recover_if_due(struct watch *w, const char *po, long every)
  * changed the directory, as it does by writing a reason, and when the table has
  * changed. */
 static int
-is_deferred_due(struct watch *w, const char *po, const char *table)
+schedule_deferred_try(struct watch *w, const char *po, const char *table)
 {
 	unsigned long table_id;
 	long wait;
@@ -1126,7 +1126,7 @@ run_every(const char *po, const char *table, long every)
 		recover_if_due(&transport, po, every);
 		for (i = changed = 0; i < routers.n; i++)
 			changed |= has_changed(&w[i], po);
-		changed |= is_deferred_due(&deferred, po, table);
+		changed |= schedule_deferred_try(&deferred, po, table);
 		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;

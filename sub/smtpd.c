@@ -393,7 +393,7 @@ do_rcpt(char *arg)
 
 /* Returns the reply for an exit code of take. */
 static const char *
-data_status(int code)
+reply_to_exit_code(int code)
 {
 	switch (code) {
 	case X_UNAVAILABLE:
@@ -431,7 +431,7 @@ do_data(char *arg)
 	if (code == 0)
 		reply("250 2.0.0 queued as %s", name);
 	else
-		reply_last(data_status(code));
+		reply_last(reply_to_exit_code(code));
 	reset_mail();
 }
 
@@ -472,7 +472,7 @@ do_etrn(char *arg)
 		reply("502 5.5.1 only the owner of the queue may ask for that");
 	else if (!addr_is_host(arg) || *arg == '#')
 		reply("501 5.5.4 it names no host");
-	else if (etrn_request(s.how->po, arg) != 0)
+	else if (etrn_leave_request(s.how->po, arg) != 0)
 		reply_last("458 4.3.0");
 	else
 		reply("250 2.0.0 the scheduler tries mail for %s", arg);

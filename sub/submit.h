@@ -402,7 +402,7 @@ enum verdict accept_copy(const struct post *, int fd, const struct stat *seen,
 	    double size);
 /* Returns the uid in a name of accept_hide, and copies the part before it; -1
  * for another name. */
-long	accept_parse_name(const char *base, char *name, size_t size);
+long	accept_parse_hidden_name(const char *base, char *name, size_t size);
 /* Removes the original if its copy is in the queue: 0, also if the original
  * could not be removed; or -1 if no copy is there. */
 int	accept_remove_queued(const char *po, const char *base);
@@ -436,7 +436,7 @@ long	defer_next_wait(const char *po, unsigned long table_id);
  * ====================================================================== */
 
 /* Leaves a request for the scheduler, even if none runs: 0, or an exit code. */
-int	etrn_request(const char *po, const char *host);
+int	etrn_leave_request(const char *po, const char *host);
 
 /* ======================================================================
  * tidy.c - removes or sets aside files of the post office that nobody uses

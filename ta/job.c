@@ -73,7 +73,8 @@ lib_show_step(const char *f, ...)
 /* ---- tags ------------------------------------------------------------ */
 
 static int
-write_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
+write_tag_field(const struct lib_job *job, const struct lib_rcpt *r,
+    const char *tag)
 {
 	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0 ? -1 :
 	    fd_write(job->ctl, tag, r->has_lock_field ? 7 : 1);
@@ -85,7 +86,7 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 	char field[8];
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
-	if (write_tag(job, r, field) < 0)
+	if (write_tag_field(job, r, field) < 0)
 		lib_note("cannot set the tag '%c' of the recipient at %lu in "
 		    "%s: %s", tag, r->off, ctl_log_name(job->name),
 		    strerror(errno));
@@ -119,7 +120,8 @@ lock_rcpt(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 	char tag;
 
 	r->unreported = !r->cancelled && read_tag(job, r, &tag, 1) == 0 &&
-	    tag == ' ' && (!r->has_lock_field || write_tag(job, r, mine) == 0);
+	    tag == ' ' && (!r->has_lock_field ||
+	    write_tag_field(job, r, mine) == 0);
 }
 
 /* Returns 1 if the recipient still has our lock. */
