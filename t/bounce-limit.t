@@ -107,11 +107,11 @@ ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 "$ask" order "$po" flush all >"$tmp/x"
 ok 'messages that waited for PARAMbouncelimit go when flushed' \
     wait_for 30 po_empty "$po"
+sched_stop		# the last line of the log follows the last file
 is 'each message that waited for PARAMbouncelimit gets one DSN' \
     "$(count 'msg=22.-2 .*channel=dsn .* to=anna')" 4
 is 'no message that waited for PARAMbouncelimit is tried again' \
     "$(count '^[^ ]* info failed')" 0
-sched_stop
 
 # Nor does what has recipients left, when its DSN waits for the limit.
 rm -rf "$po"
