@@ -362,8 +362,8 @@ fail_write(const char *po)
 	return X_TEMPFAIL;
 }
 
-/* Makes the file of the message.  Signals are blocked until its name is known
- * to their handler: 0, or -1 with errno. */
+/* Makes the file of the message: 0, or -1 with errno.  Signals are blocked
+ * until on_signal can find the name of the file. */
 static int
 create_file(struct post *p)
 {

@@ -27,8 +27,9 @@
  * which shows that step 3 was done.  Otherwise the run takes the original like
  * a file in router/.  Another message is mistaken for the copy only if it has
  * the same inode, process number, size and second.  A copy that is not
- * recognized is delivered, and the original as well.  So the sender of a file
- * that is too large may get a second DSN.
+ * recognized is delivered, and the original as well.  The copy of a file that
+ * is too large has another size and is not recognized, so the sender may get a
+ * second DSN.
  *
  * Runs exclude each other, but the workers of a run live on when its parent is
  * killed, and an operator may remove .submit.lock.  So a run has a lock on the
@@ -63,7 +64,8 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	return -1;
 }
 
-/* Copies the first left bytes: 0, or -1 with errno; EAGAIN if fd has fewer. */
+/* Copies as many bytes as left says, from the start of fd: 0, or -1 with errno;
+ * EAGAIN if fd has fewer. */
 static int
 copy_bytes(int fd, FILE *f, double left)
 {

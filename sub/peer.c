@@ -2,7 +2,8 @@
  * peer.c - decides whom submit -bs serves.
  *
  *	a pipe, a file, a terminal	its user started submit
- *	a socket of this machine	the loopback, or one in the file system
+ *	a peer on this machine		its socket is on the loopback, or in the
+ *					file system
  *	10.0.0.0/8,fd00::/8		PARAMnetworks in the table of routes
  *
  * All other peers are refused, so that strangers cannot send mail to strangers

@@ -33,8 +33,8 @@
  *	left		it changes meanwhile, it is in private/, or the disk is
  *			full: it stays for the next run
  *	ignored		it is no regular file, or its name is no number; a link
- *			or a directory that its user has brought by a race into
- *			private/ or deferred/ is removed
+ *			or a directory that a user got into private/ or
+ *			deferred/ by a race is removed
  *
  * If a queued message has a wrong address, or a refused address and no sender
  * who could get a DSN, postman/ gets a copy of the file.
@@ -45,11 +45,11 @@
  * list of a directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
- * looks at router/ after each interval, and when submit, which put a file
- * there, sends "NEW NUM" to the socket .submit.notify.  It reads the directory
- * only if its modification time has changed; as the time has whole seconds, a
- * directory that changed a moment ago is read again.  From time to time it
- * looks at transport/ in the same way, for queue entries that a crash
+ * looks at router/ after each interval, and also when a submit that has put a
+ * file there sends "NEW NUM" to the socket .submit.notify.  It reads the
+ * directory only if its modification time has changed; as the time has whole
+ * seconds, a directory that changed a moment ago is read again.  From time to
+ * time it looks at transport/ in the same way, for queue entries that a crash
  * interrupted (recover.c), and tidies (tidy.c).
  */
 #include "submit.h"
@@ -68,8 +68,8 @@
 #define SLACK		65536	/* bytes over a limit, for what submit and
 				 * agents add to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
-#define SETTLED		2.5	/* seconds; a change so long after another one
-				 * has another modification time */
+#define SETTLED		2.5	/* seconds; changes so far apart have different
+				 * modification times */
 #define AGAIN_MOST	900	/* seconds; a longer pause is not doubled */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
@@ -116,7 +116,7 @@ struct run {
 static struct office_routers routers;
 
 static int verbose_run;		/* a line is printed for each queued file */
-/* Values of the table; 0: not known. */
+/* Values of the table for double bounces; 0: no limit. */
 static long postmanage;		/* seconds */
 static unsigned long postbytes;
 
@@ -158,9 +158,9 @@ env_channel(struct file *q, char *value)
 }
 
 /* Mail from the agent hold skips routes to hold, so that it is not held again.
- * The agent runs as the owner or as root.  Root gives the file to the user, and
- * to a group to which no user can give a file: so the group shows that the file
- * is the agent's. */
+ * The agent runs as the owner or as root.  As root, the agent gives the file to
+ * the message's user, or to nobody, and to a group to which no user can give a
+ * file: so the group shows that the file is the agent's. */
 static void
 env_via(struct file *q, char *value)
 {
@@ -1059,9 +1059,9 @@ recover_if_due(struct watch *w, const char *po, long every)
 }
 
 /* Returns 1 if a try of deferred mail is due, and makes the next try due in
- * DEFER_LEAST seconds.  The due time is computed anew when a run or mailq has
- * changed the directory, as it does by writing a reason, and when the table has
- * changed. */
+ * DEFER_LEAST seconds.  The due time is computed anew when the table or the
+ * directory has changed; a run or mailq that writes a reason changes the
+ * directory. */
 static int
 schedule_deferred_try(struct watch *w, const char *po, const char *table)
 {

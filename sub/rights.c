@@ -44,7 +44,8 @@ rights_start(void)
 #ifdef NO_SETEUID
 	if (setuid(getuid()) < 0)
 #else
-	/* NetBSD's setreuid does not set the saved id; Linux' setuid may not */
+	/* NetBSD's setreuid does not set the saved id; Linux' setuid sets
+	 * that id only for root */
 	if (setuid(getuid()) < 0 || setreuid(getuid(), getuid()) < 0)
 #endif
 		return say_kept();

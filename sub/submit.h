@@ -175,7 +175,8 @@ int	route_rewrite(const struct routes *, const char *addr, char *to);
  * all local names. */
 void	route_print(const struct routes *);
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
- * Returns NULL if an earlier call had the same turn, a number from 1. */
+ * Returns NULL if an earlier call for this alias had the same turn, a number
+ * from 1. */
 const char *route_members_once(struct route *, unsigned long turn);
 
 /* ======================================================================
@@ -280,8 +281,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* 1: an earlier recipient comes from the alias
-				 * addr, too */
+	int	is_further;	/* 1: the alias in addr gave an earlier
+				 * recipient, too */
 };
 
 struct mail {
@@ -318,8 +319,8 @@ struct mail {
 /* Begins a message of this user: 0, or -1 as head_author. */
 int	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
-/* Adds the recipients of a list.  A wrong or refused address becomes one on the
- * channel error, so that the sender gets a DSN. */
+/* Adds the recipients of a list.  A wrong or refused address becomes a
+ * recipient on the channel error, so that the sender gets a DSN. */
 void	mail_add_list(struct mail *, const char *p, const char *end);
 /* Adds the recipients of one path, "<anna@x.org>", as mail_add_list: 0; or an
  * exit code with nothing added: X_UNAVAILABLE if there would be too many,
@@ -329,8 +330,8 @@ int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
 void	mail_add_header_rcpts(struct mail *);
-/* Sends all recipients to this host of the channel error, and leaves one for
- * each given address. */
+/* Sends all recipients to this host of the channel error, and keeps only one
+ * recipient for each given address. */
 void	mail_fail_all(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_set_sender(struct mail *, const char *);

@@ -27,14 +27,14 @@
  * now.up counts from the boot.  If it is less than at the last round, the
  * machine was booted between them, and at least now.up seconds have passed.  So
  * the time between two rounds is known or is underestimated.  The time counts
- * as one day at most, as another machine may have the disk now.
+ * as one day at most: if the disk was moved, now.up is another machine's.
  *
- * An abandoned file or an orphan must have been met, unchanged, for an hour,
- * and an unfinished control file for a day.  Each area has a small table of
- * such files; if it is full, further files wait until there is room.  So a user
- * who fills public/ takes no place from orphans.  A file is known by a hash of
- * its path and its lstat; for a file that was changed or replaced, the hour or
- * the day begins again.
+ * An abandoned file is removed, and an orphan set aside, when rounds have met
+ * it unchanged for an hour; an unfinished control file is set aside after a
+ * day.  Each area has a small table of such files; if it is full, further files
+ * wait until there is room.  So a user who fills public/ takes no place from
+ * orphans.  A file is known by a hash of its path and its lstat; for a file
+ * that was changed or replaced, the hour or the day begins again.
  *
  * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
  * is new, then .bounce-0-HOUR with the hour of tidy time in which a round has
@@ -114,7 +114,7 @@ begin_round(const char *path)
 	memset(n, 0, sizeof(n));
 	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.clock, &tidy.up) != 2;
 	if (anew) {
-		tidy.clock = HOUR;	/* new marks have the hour 0 */
+		tidy.clock = HOUR;	/* hour 0 is for marks of new bounces */
 		tidy.up = up;
 	}
 	while (f != NULL &&
@@ -320,7 +320,7 @@ is_candidate(const char *entry)
 	case ROUTER:
 		return deferred_is_name(entry);
 	case QUEUE:
-		/* behind "queue/" of the path is the name, X/Y/NAME */
+		/* the path behind "queue/" is the name, X/Y/NAME */
 		return name_parse(entry) != NULL && office_is_orphan(tidy.po,
 		    path_in(tidy.dir, "%s", entry) + sizeof("queue"));
 	}
