@@ -77,8 +77,8 @@
  *	each stub has seen 5	the lap is over, and request 5 is freed
  *
  * Requests that come during a lap join it.  The files are read in turn with new
- * mail, as room allows.  A lap also reads the directories that have files
- * without a stub, and executes all its requests on each of these files.
+ * mail, as room allows.  Files without a stub are not reached:
+ * nothing tells whether such a file is older than the request.
  *
  * A message of which only a DSN is left counts for the channel dsn, and leaves
  * core like any other.  Messages that the agent dsn has, and messages that are
@@ -304,7 +304,7 @@ end_lap(void)
 {
 	struct request *r;
 
-	if (stubs_behind > 0 || q.nrequested > 0)
+	if (stubs_behind > 0)
 		return;
 	while ((r = requests) != NULL) {
 		requests = r->next;
@@ -355,13 +355,12 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 }
 
 long
-in_add_request(enum request_kind kind, char **patterns, unsigned *ndirs)
+in_add_request(enum request_kind kind, char **patterns)
 {
-	*ndirs = spool_add_request();
-	if (stubs.n + *ndirs > 0 && add_request(kind, patterns, "") == 0)
+	if (stubs.n > 0 && add_request(kind, patterns, "") == 0)
 		return stubs.n;
 	pat_free(patterns);
-	return stubs.n + *ndirs > 0 ? -1 : 0;
+	return stubs.n > 0 ? -1 : 0;
 }
 
 /* Ends the vertex in a later pass.  If the command cannot be written to the
@@ -831,7 +830,7 @@ apply_triggers(struct ctl *c)
 	ctl_seek(c, 0);
 	while (c->ntrigger > 0 && ctl_next_trigger(c)) {
 		th_trigger_host(c->host);
-		if (spool_add_request() + stubs.n > 0 &&
+		if (stubs.n > 0 &&
 		    add_request(REQUEST_FLUSH, NULL, c->host) < 0)
 			log_err("trigger host=%s forgotten mail cannot be "
 			    "tried now", c->host);
@@ -938,8 +937,6 @@ load_file(const char *name, int *opened)
 
 	*opened = 0;
 	remove_stub(name, &past);
-	if (q.reads_requested && spool_was_scanned(name, NULL))
-		past.seen = 0;
 	/* the stub may be of an earlier file of that name */
 	if (message_named(name) != NULL)
 		return NULL;

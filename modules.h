@@ -30,9 +30,6 @@ double	spool_prep(fd_set *in, int *max);
 void	spool_do(const fd_set *in);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
-/* Makes the reading of each directory that has forgotten files without a stub
- * due now, for a request.  Returns the number of these directories. */
-unsigned spool_add_request(void);
 /* Returns 1 if the message was there when its directory was last scanned whole:
  * the st_ctime of its message file is earlier.  status is the status of the
  * message file, or NULL if that is not known. */
@@ -435,13 +432,12 @@ const char *in_load_named(const char *name);
  * NULL, on all vertices.  The kinds flush, delete or bounce a vertex;
  * REQUEST_WAKE, for a release, makes the vertex READY.  intake.c owns the
  * patterns from now on.
- * Returns the number of files, and sets *ndirs to the number of directories
- * with further files; or returns -1 without memory, or when there are too many
+ * Returns the number of files; or -1 without memory, or when there are too many
  * requests. */
 enum request_kind {
 	REQUEST_FLUSH, REQUEST_WAKE, REQUEST_DELETE, REQUEST_BOUNCE
 };
-long	in_add_request(enum request_kind, char **patterns, unsigned *ndirs);
+long	in_add_request(enum request_kind, char **patterns);
 /* Returns the name of the next forgotten message, or NULL; *at is NULL before
  * the first one.  If its file was skipped, sets the skip, and *due to the time
  * of the next look at the file, mono; else sets why of the skip to NULL. */

@@ -507,10 +507,6 @@ struct queue {
 				 * loaded yet, or as the scheduler ends */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
-	unsigned nrequested;	/* directories that are being read, or are still
-				 * to be read, for requests */
-	int	reads_requested;	/* 1: a directory is being read for
-					 * requests */
 	int	new_transport;	/* 1: the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */

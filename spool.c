@@ -33,8 +33,7 @@
  * a stub is due.  Other readings before that find these files, too, and must
  * tell them from new mail: a file whose message file is older than the last
  * complete reading is no new mail, and is left alone.  Both times come from the
- * clock of the disk.  A command on a pattern, or a T line, is executed on these
- * files at the next reading of their directory, which begins at once.
+ * clock of the disk.
  *
  * Hashing.  The number n at the beginning of a name gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
@@ -365,7 +364,6 @@ static struct dir {
 				 * reading has ended or failed yet */
 	double	reread;		/* mono; when files without a stub are due;
 				 * NEVER: there are none */
-	int	requested;	/* 1: the next reading is for requests */
 	long	complete;	/* by the clock of the disk; the last complete
 				 * reading has met each message whose message
 				 * file has a ctime before this time */
@@ -382,7 +380,6 @@ static struct {
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
 	int	stubless_due;	/* 1: files without a stub may be loaded */
-	int	requested;	/* 1: requests apply to files without a stub */
 	long	complete;	/* complete of dirs after this reading */
 	long	entries;	/* entries read so far */
 } scan;
@@ -479,19 +476,9 @@ close_dir(double rest)
 	if (scan.open != NULL)
 		closedir(scan.open);
 	scan.open = NULL;
-	q.nrequested -= q.reads_requested;
-	q.reads_requested = 0;
 	scan.unseen -= dirs[scan.at].rest == 0;
 	q.scanned = scan.unseen == 0;
 	dirs[scan.at].rest = now.mono + rest;
-}
-
-/* Notes that the next reading of the directory is for requests. */
-static void
-request_dir(struct dir *d)
-{
-	q.nrequested += !d->requested;
-	d->requested = 1;
 }
 
 static void
@@ -500,8 +487,6 @@ close_bad_dir(void)
 	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
-	if (q.reads_requested)
-		request_dir(&dirs[scan.at]);
 	close_dir(DIR_AGAIN);
 }
 
@@ -534,8 +519,6 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
-		q.reads_requested = d->requested;
-		d->requested = 0;
 		if (scan.stubless_due)
 			d->reread = NEVER;
 		return 1;
@@ -638,24 +621,6 @@ spool_was_scanned(const char *name, const struct stat *status)
 		return 0;
 	return (status == NULL ? &st : status)->st_ctime <
 	    dirs[dir_index(name)].complete;
-}
-
-unsigned
-spool_add_request(void)
-{
-	int i;
-
-	for (i = 0; i < scan.n; i++)
-		if (dirs[i].exists && dirs[i].reread < NEVER) {
-			dirs[i].reread = now.mono;
-			request_dir(&dirs[i]);
-		}
-	/* files that the current reading has not met yet have no stub */
-	if (scan.open != NULL && scan.stubless_due && !q.reads_requested) {
-		q.reads_requested = 1;
-		q.nrequested++;
-	}
-	return q.nrequested;
 }
 
 /* When a directory is read for its files without a stub, all of them are due.

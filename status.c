@@ -112,7 +112,6 @@ struct operation {
 	unsigned n[OUTCOMES];	/* vertices of each outcome; release: holds */
 	long	nfiles;		/* files of forgotten mail to read; -1: there
 				 * was no room for a request */
-	unsigned ndirs;		/* directories to read for it */
 };
 
 struct verb {
@@ -176,7 +175,7 @@ answer_counts(struct operation *op)
 
 	for (i = 0; i < OUTCOMES; i++)
 		sum += op->n[i];
-	if (sum == 0 && op->nfiles == 0 && op->ndirs == 0) {
+	if (sum == 0 && op->nfiles == 0) {
 		if (op->verb->cancel == CANCEL_NONE && op->patterns == NULL)
 			text_add(op->answer, "ok nothing waits");
 		else
@@ -195,9 +194,6 @@ answer_counts(struct operation *op)
 		    op->nfiles, plural_ending(op->nfiles));
 	if (op->nfiles < 0)
 		text_add(op->answer, "; forgotten mail cannot be read now");
-	else if (op->ndirs > 0)
-		text_add(op->answer, "; %u director%s to be read", op->ndirs,
-		    op->ndirs == 1 ? "y" : "ies");
 }
 
 /* Makes a request for the forgotten mail of addresses. */
@@ -209,7 +205,7 @@ request_forgotten(struct operation *op, enum request_kind kind)
 	if (op->patterns != NULL && pat_expand(op->what, &patterns) != NULL)
 		op->nfiles = -1;
 	else
-		op->nfiles = in_add_request(kind, patterns, &op->ndirs);
+		op->nfiles = in_add_request(kind, patterns);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
