@@ -21,8 +21,8 @@
  * reaches, paths of PARAMs in missing directories, lines of routes whose
  * address has no command, a host name that is not full.  Last, if root or the
  * owner of the post office runs the program, the owners and modes of the
- * directories there are checked; then the exit code may also be that of a
- * scheduler that does not start there.
+ * directories there are checked; if the scheduler would refuse to start because
+ * of them, the exit code is the one of that refusal.
  */
 #include "scheduler.h"
 #include "lib/post.h"
@@ -189,9 +189,9 @@ check_command(struct config *config, const struct clause *cl)
 
 /* Returns 1 if each address that the pattern matches is surely matched by one
  * pattern of the set; and 0 if not, or if [, ? or \ make that hard to tell.
- * The pattern can be matched like an address, as only a '*' of the set matches
- * the byte '*'.  The channel dsn is matched only by patterns that begin with
- * dsn/. */
+ * The pattern is matched as if it were an address: a '*' in it counts as a
+ * plain byte, which only a '*' in the set matches.  The channel dsn is matched
+ * only by patterns that begin with dsn/. */
 static int
 is_covered(char *const *set, const char *pattern)
 {
@@ -439,7 +439,7 @@ print_settings(struct config *config, const char *channel, const char *host,
 		fprintf(out, " %s", format_span(sum));
 	}
 	fprintf(out, "\n");
-	if (retry_longest_wait(&f->v) > 1)	/* some factor is not 0 */
+	if (retry_longest_wait(&f->v) > 1)	/* a factor is above 0 */
 		fprintf(out, "# (each time is moved towards a multiple of "
 		    "interval; from retry %ld on, all the way)\n", f->v.skew);
 }

@@ -77,8 +77,8 @@
  *	each stub has seen 5	the lap is over, and request 5 is freed
  *
  * Requests that come during a lap join it.  The files are read in turn with new
- * mail, as room allows.  Files without a stub are not reached:
- * nothing tells whether such a file is older than the request.
+ * mail, as room allows.  Files without a stub are not reached: nothing tells
+ * whether such a file is older than the request.
  *
  * A message of which only a DSN is left counts for the channel dsn, and leaves
  * core like any other.  Messages that the agent dsn has, and messages that are

@@ -487,6 +487,8 @@ close_bad_dir(void)
 	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
+	if (scan.stubless_due)
+		dirs[scan.at].reread = now.mono;
 	close_dir(DIR_AGAIN);
 }
 

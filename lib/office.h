@@ -32,8 +32,7 @@ const char *name_parse(const char *);
 /* Returns the hash directory with this number: "" for 0, then 26 like "A/",
  * then 676 like "A/B/".  The text is good until the next call. */
 const char *office_dir(int i);
-/* Returns the number of the hash directory of a name at this level; levels
- * above 2 count as 2. */
+/* Returns the number of the hash directory of a name at this level, 0 to 2. */
 int	office_hash(const char *base, int level);
 
 /* The time of a message file. */
