@@ -1,7 +1,7 @@
 /*
  * auth.c - passwords for smart hosts, and AUTH (RFC 4954).
  *
- * Passwords are lines of a file; a line with # is a comment:
+ * Passwords are lines of a file; a line that begins with # is a comment:
  *
  *	mail.isp.example  anna@isp.example  some secret  verified
  *
@@ -28,10 +28,10 @@
  *	C: base64(user)						S: 334
  *	C: base64(password)					S: 235
  *
- * The transcript hides these lines, and each reply that repeats a secret.  If a
- * server refuses the password, or does not offer AUTH, the host has failed and
- * all its mail waits; if the file has lines for senders, this message alone
- * waits.
+ * The transcript hides these lines, and each reply that repeats a secret.  When
+ * a server refuses a password, or does not offer AUTH, the host has failed and
+ * all its mail waits, unless the file has lines for senders: then only the
+ * message of this login waits.
  */
 #include "auth.h"
 #include "lib.h"
@@ -94,8 +94,8 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
 	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
-		    "the file of -A has no user or no password, or one of more "
-		    "than 255 bytes", a->key);
+		    "the file of -A has no user or no password, or a user or "
+		    "password of more than 255 bytes", a->key);
 	else if (strcmp(permission, by_program ? "verified" : "clear") != 0)
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
 		    "the file of -A does not say %s", a->key, by_program ?
@@ -103,8 +103,9 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
-static struct auth unread;	/* the result for a sender whose line may not
-				 * have been read; its trouble may be "" */
+static struct auth unread;	/* if its trouble is not "", some lines could
+				 * not be read, and this is the result for a
+				 * sender without a line in senders */
 
 /* Adds a line, whose first word has n bytes, if it is for a sender.  Returns
  * NULL, or the reason of a failure. */

@@ -2,8 +2,8 @@
  * hold.c - the agent for mail that waits for a condition.
  *
  * A router puts an address that it cannot route yet on the channel "hold".  The
- * host is the condition, the user is the address as it came.  Conditions, with
- * the word before the colon in either case:
+ * host is the condition, the user is the address as it came.  The conditions
+ * are these; the word before the colon may be in upper or lower case:
  *
  *	time:EPOCH	the time, in seconds since 1970, has come
  *	timeout:EPOCH	the same; ZMailer's word
@@ -14,8 +14,9 @@
  *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
  *			even if NAME has no such record
  *	up:NAME		NAME has an address, of IPv4 or IPv6.  This is no ping:
- *			it waits for name servers to work again.  For ns and
- *			up a child asks them, as nobody if we are root
+ *			it waits for name servers to work again.  Both for ns
+ *			and for up, a child asks the name servers; if we are
+ *			root, the child runs as nobody
  *	script:PROG/ARG	a program of the administrator says so; ARG may be
  *			missing
  *	home:USER	the user's home directory is there, or there is no such
@@ -345,8 +346,8 @@ check_condition(struct lib_verdict *v, const char *host)
 /* ---- back to the router ---------------------------------------------- */
 
 /* Gives a file of root to the uid priv, or to nobody if priv is no uid: 0, or
- * -1 with errno.  submit -q sees by the group that root has written the file.
- */
+ * -1 with errno.  The file also gets a group that no user can give to a file:
+ * so submit -q knows that this agent has written it. */
 static int
 set_owner(int fd, long priv)
 {

@@ -58,8 +58,8 @@ short_at(const unsigned char *p)
 	return (unsigned)p[0] << 8 | p[1];
 }
 
-/* Moves over a name: 0, or -1 if it has no end in the answer or an invalid
- * label. */
+/* Moves over a name: 0, or -1 if the name has an invalid label, or the answer
+ * ends within the name. */
 static int
 skip_name(struct answer *a)
 {

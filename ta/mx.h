@@ -27,7 +27,7 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
-/* Asks name servers for the records of a name of one kind; 15 is MX.  Returns
+/* Asks name servers whether a name has records of this kind; 15 is MX.  Returns
  * MX_FOUND, MX_NONE or MX_LATER.  With NO_RESOLV, looks up an address of the
  * name instead, whatever the kind.  With NO_TCP, returns MX_LATER. */
 enum mx_answer mx_query(const char *name, int kind);

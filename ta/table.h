@@ -11,7 +11,8 @@
 /* One line of the table. */
 struct mailer {
 	const char *name, *flags, *path;
-	char	uucp[64];	/* our name in UUCP, "": the name in mail */
+	char	uucp[64];	/* our name in UUCP; "": the file has none, and
+				 * the name comes from mailname() */
 	int	nwords;
 	const char *words[TABLE_WORDS];	/* argv[0], then the arguments */
 	char	mem[LINE_MAX_];		/* memory of all these words */

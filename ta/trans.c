@@ -24,9 +24,10 @@
  *	in the message		deferred: all accepted recipients.  The server
  *				may die of this message, so other mail does
  *				not wait
- *	after the dot		deferred, too.  The message may have arrived and
- *				is then sent twice; otherwise it could be lost
- *				(RFC 5321 4.2.5)
+ *	after the dot		deferred, too.  If the message has arrived, it
+ *				is sent twice; without the deferral a message
+ *				that has not arrived would be lost (RFC 5321
+ *				4.2.5)
  *
  * Verdicts are given as soon as they are known.  The status of a recipient
  * comes from the server's text, or else from the command and the code.
@@ -101,8 +102,9 @@ status_tail(enum esmtp_stage stage, int code)
 	return "0.0";
 }
 
-/* What a reply or a reason is about, by stage.  ES_BLOCK is a connection that
- * broke within the message, ES_DOT one that broke behind the message. */
+/* What a reply or a reason is about, by stage.  ES_BLOCK is for a connection
+ * that ended before the whole message was sent; ES_DOT is for the reply to the
+ * whole message, and for a connection that ended without this reply. */
 static const char *const command[ES_STAGES] = {
 	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
 };
@@ -393,8 +395,8 @@ send_data(struct trans *t)
 
 /* ---- the transaction ------------------------------------------------- */
 
-/* Counts the bytes of the message: 0, or -1 if verdicts were reported, as the
- * message cannot be sent. */
+/* Sets t->count from the message.  Returns 0, or -1 if the message cannot be
+ * sent and the verdicts were reported. */
 static int
 measure_message(struct trans *t, int seven)
 {

@@ -13,8 +13,8 @@ enum trans_end {
 	TRANS_OVER,	/* the transaction has ended, perhaps with the
 			 * connection; recipients without a verdict need another
 			 * transaction */
-	TRANS_EARLY,	/* the connection was over before the first reply, or
-			 * RSET was refused */
+	TRANS_EARLY,	/* the connection was over before the first reply, the
+			 * first reply was 421, or RSET was refused */
 	TRANS_LOST	/* the connection was over after the first reply and
 			 * before the message */
 };
@@ -24,8 +24,8 @@ enum trans_end {
 enum trans_end trans_run(struct esmtp *, struct lib_job *,
 	    struct lib_rcpt **to, int n, int seven);
 
-/* Reports for a recipient that the server accepts no mail now, or is gone.  The
- * code is X_DEFERALL, or X_TEMPFAIL if the server may accept other mail. */
+/* Reports on a recipient: the server accepts no mail now, or is gone.  The code
+ * is X_DEFERALL, or X_TEMPFAIL if the server may accept other mail. */
 void	trans_report_host(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 

@@ -9,7 +9,7 @@
  *	LF, CR LF	CR LF
  *	other CR	a blank, since some servers take it for the end of a
  *			line and a "." behind it for the end of the message;
- *			a new line would split a field of the header
+ *			CR LF in its place could split a field of the header
  *	NUL		nothing, as servers need not accept it
  *	line ".text"	"..text"
  *	long line	lines of at most 998 bytes (4.5.3.1.6); in the header
