@@ -220,7 +220,9 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
  * READY message c is the channel that counts the message, else NULL.  Returns
  * 0; or -1 without memory or if PARAMevicted allows no further stub: then the
- * directory of the file is read again at that time. */
+ * directory of the file is read again at that time.  A locked file always gets
+ * a stub, as a request may wait for the end of the lock; the locks are as few
+ * as the agents of an earlier scheduler. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
     int born, const struct skipped *k)
@@ -228,8 +230,10 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
+	int is_locked = k != NULL && k->skip.pid != 0;
 
-	if (!is_stub_limit_reached() && heap_reserve(h, h->n + 1) == 0)
+	if ((is_locked || !is_stub_limit_reached()) &&
+	    heap_reserve(h, h->n + 1) == 0)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {

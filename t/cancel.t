@@ -289,6 +289,32 @@ order delete 'later/*'
 ok 'the pattern reaches all when it is given again' wait_for 30 po_empty "$po"
 sched_stop
 
+# The locked file is found when there are as many stubs as PARAMevicted allows.
+put "$po" 331-1 later h331 u
+put "$po" 332-1 later h332 u
+put "$po" 333-1 later h333 u
+start
+wait_for 30 eval '[ "$(count " evict msg=")" -ge 2 ]'
+printf '%s\n' 'i 336-1' 'o 0' 'l <336@test>' 's local - sender 0' \
+    'r           later h336 u 65534' m 'Subject: x' '' >"$tmp/336-1"
+bg "$top/t/held" -t "$tmp/336-1" "$(awk '/^r/ { print n + 0; exit }
+    { n += length($0) + 1 }' "$tmp/336-1")" >"$tmp/locked"
+wait_for 30 [ -s "$tmp/locked" ]
+put_raw "$po" 336-1 <"$tmp/336-1"
+wait_log 'locked msg=336-1'
+order delete 'later/h336'
+like 'a delete by a pattern counts a locked file beyond PARAMevicted' "$said" \
+    '^ok 0 jobs deleted; 3 files to be read$'
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+printf 'T nowhere\n' | put_raw "$po" 337-1	# all files are read again
+ok 'the message is deleted when the lock has ended' \
+    wait_log ' deleted msg=336-1'
+is 'the message is not tried' "$(count ' deferred msg=336-1')" 0
+sched_stop KILL
+rm -rf "$po"
+spool_new "$po"
+
 # ---- DSNs ---------------------------------------------------------------------
 
 . "$top/t/bounce.sh"
