@@ -26,7 +26,7 @@
  * of the message, the server may have sent the reason before, so a last reply
  * is read.
  *
- * The transcript has cut lines, and of messages only the size.
+ * In the transcript, long lines are cut, and a message is only its size.
  */
 #include "esmtp.h"
 #include "lib.h"
@@ -358,8 +358,9 @@ end_failed_write(struct esmtp *c, enum esmtp_stage stage, int err)
 		esmtp_close(c);
 		return -1;
 	}
-	/* without a reply, read_reply has set a reason; that of a program, or
-	 * after a write that reached its limit, says more than err */
+	/* without a reply, read_reply has set a reason, which says more than
+	 * err if it has the words of a program, or if the write reached its
+	 * limit */
 	if (c->code == 0 && (err == ETIMEDOUT ||
 	    strcmp(c->phase, PHASE_CONNECT) == 0))
 		return -1;
@@ -506,7 +507,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 	char line[NET_NAME + 10], near[64];
 
 	if (name == NULL) {
-		if (c->via.pid > 0)	/* the program's end is not known */
+		if (c->via.pid > 0)	/* the program's address is unknown */
 			strcpy(near, "[127.0.0.1]");
 		else if (net_print_local(c->fd, near, sizeof(near)) < 0)
 			return end_with(c, "4.4.2", "%s", strerror(errno));

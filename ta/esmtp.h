@@ -66,8 +66,8 @@ struct esmtp {
 					 * is not sent yet */
 
 	size_t	nout;			/* bytes in out */
-	size_t	have, used;		/* bytes in the buffer in, bytes of in
-					 * consumed */
+	size_t	have, used;		/* bytes read into the array in[]; how
+					 * many of them are consumed */
 	char	out[8192], in[4096];
 };
 
@@ -86,18 +86,18 @@ int	esmtp_open(struct esmtp *, const struct net_addr *,
 /* Adds a line, without CRLF, to the output, which is sent before the next reply
  * is read. */
 int	esmtp_say(struct esmtp *, const char *line);
-/* Adds a line like esmtp_say, with shown in its place in the transcript. */
+/* Adds a line like esmtp_say; the transcript gets shown instead of line. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Sends the output and reads a reply.  Returns the code of the reply, or 0. */
 int	esmtp_read_reply(struct esmtp *, enum esmtp_stage);
-/* Adds a piece of the message to the output.  The first argument is a struct
- * esmtp, so that wire.c can call esmtp_put. */
+/* Adds a piece of the message to the output.  The first argument points to a
+ * struct esmtp; it is a void pointer because wire.c calls this function. */
 int	esmtp_put(void *, const char *, size_t);
 /* Sends the dot and all of the output, but reads no reply; size, the bytes of
  * the message, is for the transcript. */
 int	esmtp_send_dot(struct esmtp *, unsigned long size);
-/* Returns 1 if the server has sent nothing unasked, such as 421, and another
- * transaction can follow. */
+/* Returns 1 if nothing has come from the server since its last reply, neither
+ * 421 nor the end of the connection, so that another transaction can follow. */
 int	esmtp_is_silent(const struct esmtp *);
 /* Closes the connection without QUIT. */
 void	esmtp_close(struct esmtp *);

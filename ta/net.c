@@ -204,7 +204,8 @@ struct search {
 };
 
 /* Adds an address of the name if the address is allowed and there is room.
- * Returns the number that add_addrs counts: 1, or 0 for an unknown kind. */
+ * Returns 1, even if the address is not added, so that add_addrs counts it; or
+ * 0 if it is too long, and so of an unknown kind. */
 static int
 add_addr(struct search *s, const struct sockaddr *sa, size_t len,
     const char *name)
@@ -562,8 +563,8 @@ net_find_addresses(struct net_addrs *addrs, const struct net_opt *opt,
 
 /* ---- connections ----------------------------------------------------- */
 
-/* Connects a socket, at the latest at the time until (mono): 0, or -1 with
- * errno. */
+/* Connects a socket: 0, or -1 with errno.  Gives up when now.mono reaches
+ * until. */
 static int
 connect_socket(int fd, const struct net_addr *a, const struct net_opt *opt,
     double until)

@@ -63,8 +63,8 @@ int	net_find_addresses(struct net_addrs *, const struct net_opt *,
 /* Reads an address, without brackets: 0, or -1 if the text is no address. */
 int	net_read_address(struct net_addr *, const char *);
 
-/* Returns a connected socket that does not block, or -1 with errno.  Connecting
- * ends at the time until (mono). */
+/* Returns a connected socket that does not block, or -1 with errno.  Gives up
+ * when now.mono reaches until. */
 int	net_connect(const struct net_addr *, const struct net_opt *,
 	    double until);
 
@@ -74,12 +74,12 @@ int	net_is_local(const struct net_addr *);
 /* Prints the address of our end of a connection: 0, or -1 with errno. */
 int	net_print_local(int fd, char *text, size_t);
 
-/* Waits until fd can be read, or, if writing is 1, can be written, and at most
- * to the time until (mono).  A signal does not end the wait. */
+/* Waits for fd to be readable, or, if writing is 1, writable.  Gives up when
+ * now.mono reaches until.  A signal does not end the wait. */
 enum wait_result net_wait(int fd, int writing, double until);
 
-/* Returns a byte of a server or its program as it is logged: control bytes are
- * blanks, bytes beyond ASCII question marks. */
+/* Returns a byte from a server, or from the program of -X, as it is logged:
+ * control bytes become blanks, and bytes beyond ASCII question marks. */
 char	net_clean_byte(int);
 
 /* Functions that this module calls unless they are NULL. */

@@ -289,8 +289,8 @@ reduce_to_names(struct net_addrs *addrs)
 
 /* Connects to an address of a name, and logs in with auth unless that is NULL:
  * 0, or -1 with the reason in attempt.addrs or conn.  The best address is
- * first; the others follow in order, for mail that was tried before from a
- * random one on.  Dead addresses are kept for connect_host. */
+ * first, and the others follow in order; if the mail was tried before, they
+ * begin with a random one.  Dead addresses are kept for connect_host. */
 static int
 try_name(const char *name, const struct auth *auth)
 {
@@ -436,9 +436,9 @@ check_addresses(struct lib_job *job, struct lib_rcpt *r)
 	return from != NULL || user != NULL ? -1 : 0;
 }
 
-/* Fills to with the first recipient without a verdict and with the recipients
- * that can be in the same transaction; reports on bad addresses.  Returns the
- * number in to. */
+/* Collects the first recipient without a verdict, and the recipients that can
+ * be in the same transaction, in the array to[]; reports on bad addresses.
+ * Returns the number of recipients in the array. */
 static int
 collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 {

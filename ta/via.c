@@ -82,9 +82,9 @@ via_find_error(const char *command)
 const char *
 via_find_unverifying(const char *command)
 {
-	/* a command that contains the text name verifies only if it contains
-	 * the text unless, too; with unless NULL, never.  s_client needs both
-	 * of its options. */
+	/* a command that contains .name verifies only if it also contains
+	 * .unless; if .unless is NULL, it never verifies.  s_client has two
+	 * entries, as it needs both options. */
 	static const struct { const char *name, *unless; } known[] = {
 		{ "s_client", "-verify_return_error" },
 		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },
@@ -171,7 +171,8 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	struct command c;
 	pid_t pid;
 	int p[6];	/* pipes for standard input, output and error of the
-			 * program, each with the end to read first */
+			 * program; of each, first the end for reading, then the
+			 * end for writing */
 
 	/* programs take an address without brackets */
 	if (strncmp(name, "[IPv6:", 6) == 0)

@@ -15,7 +15,8 @@ struct via {
 /* Returns what is wrong with the command, or NULL. */
 const char *via_find_error(const char *command);
 /* Returns the program or option in the command that leaves certificates
- * unverified, as the command lacks a further option; NULL if there is none. */
+ * unverified; NULL if there is none, or if the command also contains the
+ * options that make the program verify them. */
 const char *via_find_unverifying(const char *command);
 /* Returns the program of the command if execvp would not find it, else NULL. */
 const char *via_find_missing(const char *command);
