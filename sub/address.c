@@ -4,15 +4,15 @@
  *	Anna <anna@x.org>, "B, C" <"b c"@x.org>, bert (away) @ x.org,
  *	friends: carl@x.org, <@a.org,@b.org:dora@x.org>;, emil
  *
- * becomes five bare addresses: names, comments and routes are dropped, quoted
+ * becomes six bare addresses: names, comments and routes are dropped, quoted
  * local parts stay quoted.  There are two steps.  The first finds the end of an
  * element of the list, and its address: the text in angle brackets; without
  * them, the text behind the name of a group, or all of the element.  This step
  * accepts nearly anything around the address, as people write names in many
  * ways.  The second step parses the address and is strict, since its bytes go
  * into control files and to other programs: no control or 8-bit bytes, no
- * blanks outside quotes, one '@', a domain of correct form, and no '-' at the
- * beginning, where a program would see an option.
+ * blanks outside quotes, at most one '@', behind it a domain of correct form,
+ * and no '-' at the beginning, where a program would see an option.
  *
  * A semicolon separates like a comma, in a group or not.  Dots in a local part
  * may stand anywhere, since such users exist.

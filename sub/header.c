@@ -160,8 +160,8 @@ add_byte(struct header *h, int c)
 	return NULL;
 }
 
-/* Returns NULL, or what is wrong.  Removed bytes count, as a file with a hole
- * is full of NULs. */
+/* Returns NULL, or what is wrong.  Removed bytes count, too: a file may have a
+ * huge hole, which is read as NULs, and NULs are removed. */
 static const char *
 length_fault(const struct header *h)
 {

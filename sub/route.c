@@ -15,12 +15,16 @@
  *
  * Without a fourth word the user is the whole address; an address without a
  * domain gets ours, as a bare name would mean another person at another host.
- * The host "-" changes nothing of this, since an agent may choose its host
- * itself, as smtp -R does.  Only the channels local, hold and error are always
- * for this machine.  With the host "-" the user of such a line is the address
- * as it is; if the pattern has an '@', the line says which domain is meant, and
- * the user is the part before the '@'.  The fourth word changes this: $u is the
- * name alone, $u@$h the whole address.
+ * That is so with the host "-", too, since an agent may choose its host itself,
+ * as smtp -R does.
+ *
+ * Lines with the channel local, hold or error and the host "-" differ from
+ * this, as they are for this machine.  Without a fourth word, their user is the
+ * part before the '@' if the pattern has an '@', which says what domain is
+ * meant; else it is the address as it is.
+ *
+ * A fourth word sets the user on any line: $u is the name alone, $u@$h the
+ * whole address.
  *
  * For a path of UUCP, $r is the part behind the first '!', and a host $h in
  * such a line is the part before: "*!* uucp $h $r" sends a!b!carl to a, for
@@ -350,7 +354,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	addr_start(&l, to, to + strlen(to));
 	if (strchr(to, '@') == NULL ? !addr_is_domain(to) :
 	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special_byte(to))
-		return "a sender becomes a domain, or one address";
+		return "the new name of a sender is one address or a domain";
 	r->host = mem_dup(to);
 	return r->host == NULL ? "no memory" : NULL;
 }
@@ -409,8 +413,8 @@ parse_route(struct routes *t, const char *pattern, const char *channel,
 	if (strlen(channel) >= 64 || channel[strspn(channel,
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "0123456789._+-")] != '\0')
-		return "the channel has a character that cannot be part of "
-		    "one";
+		return "the channel is too long, or has a character that "
+		    "cannot be part of one";
 	t->word = host;
 	why = host_fault(host);
 	if (why != NULL)
@@ -451,8 +455,9 @@ parse_line(struct routes *t, struct lines *l)
 	if (host != NULL && strcmp(pattern, "sender") == 0) {
 		if (strcmp(host, "=") == 0)
 			return add_sender(t, channel, cut_word(&p));
-		/* a fourth word with $ is the user of a route for the name
-		 * "sender"; without a $, it is the channel for these senders */
+		/* without a $, the fourth word is the channel of a route for
+		 * senders; with a $, it is the user of an ordinary route, whose
+		 * pattern is the name "sender" */
 		if (p[strspn(p, " \t")] != '$' && (s = cut_word(&p)) != NULL) {
 			t->sender = channel;
 			pattern = host;

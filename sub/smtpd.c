@@ -9,14 +9,14 @@
  *
  * submit -bs is for local submission: by a pipe, inetd or a serial line.  It
  * serves a socket only if that comes from the loopback or from a network that
- * the table names.  The uid of whoever is behind a socket is not
- * known, so such mail has the privilege of the user nobody, and no mail goes to
- * programs and files.
+ * the table names.  The uid of whoever is behind a socket is not known, so such
+ * mail has the privilege of the user nobody.  No recipient may be a program, a
+ * file or a list, whether there is a socket or not.
  *
  * A line ends in CR LF.  A bare CR or LF is an error in a command; a message
- * with one is read up to its end, CR LF . CR LF, and refused.  So we and
- * another server cannot see the end of a message in different places, and take
- * a part of it for commands.
+ * with one is read up to its end, CR LF . CR LF, and refused.  Otherwise we and
+ * another server might see the end of a message in different places, and one of
+ * the two would take a part of it for commands.
  *
  * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies.
  * A wrong recipient is printed, and the sender gets a DSN; every other error is
@@ -76,9 +76,10 @@ reply(const char *f, ...)
 		say("%s", line);
 }
 
-/* Replies with the last line of say(), which a batch has printed.  If that line
- * begins with a status of its own, as in "4.3.1 the file system ...", only the
- * first word of the argument is sent before it, "451" of "451 4.3.0". */
+/* Replies with the last line of say(); in a batch, where say() has printed it,
+ * only counts the error.  If that line begins with a status of its own, as in
+ * "4.3.1 the file system ...", only the first word of the argument is sent
+ * before it, "451" of "451 4.3.0". */
 static void
 reply_last(const char *status)
 {
@@ -455,7 +456,7 @@ do_vrfy(char *arg)
 	code = *arg == '\0' ? X_DATAERR : mail_add_path(&m, arg, 0);
 	mail_free(&m);
 	if (code == 0)
-		reply("252 2.1.5 such mail is taken");
+		reply("252 2.1.5 mail for it is accepted");
 	else if (*arg == '\0')
 		reply("550 5.1.1 VRFY has no address");
 	else

@@ -500,9 +500,9 @@ while IFS='|' read -r line why; do
 	like "a wrong line for senders: $line" "$(own -bn; echo $?)" "$why"
 done <<'END'
 sender a =|:1: sender: the new name of the sender is missing
-sender a = b@|:1: b@: a sender becomes a domain, or one address
-sender a = b@c,d@e|:1: b@c,d@e: a sender becomes
-sender a = b_/|:1: b_/: a sender becomes
+sender a = b@|:1: b@: the new name of a sender is one address or a domain
+sender a = b@c,d@e|:1: b@c,d@e: the new name of a sender is
+sender a = b_/|:1: b_/: the new name of a sender is
 sender [a = b|:1: \[a: the closing
 sender [a * smtp -|:1: \[a: the closing
 sender a * s/ -|:1: s/: the channel
