@@ -17,8 +17,10 @@
  * when none comes, or at a signal; a later mailq of the same user removes what
  * SIGKILL leaves.  Another user could have made the file at a known path:
  * unless an operator has named the path, the file is used only if it is a pipe
- * and belongs to root, to us, or to the post office's owner.  Commands go the
- * same way.
+ * and belongs to root, to us, or to the post office's owner.
+ *
+ * Commands use pipes, too: the request pipe is .mailq.command in the post
+ * office, and may belong to anybody; we make our own pipe in public/.
  *
  * Each wait has a limit: 10 seconds for a connection and a first byte, 60
  * seconds for silence after that.  While our pipe exists, a wait is a select of
@@ -245,7 +247,8 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	if (!trusted && st.st_uid != 0 && st.st_uid != geteuid() &&
 	    (stat(a->postoffice, &office) < 0 ||
 	    st.st_uid != office.st_uid)) {
-		*why = "it is somebody else's; name it with -q to ask it";
+		*why = "it is somebody else's; if you trust it, name it with "
+		    "-q";
 		return -1;
 	}
 	fd = open(path, O_WRONLY | O_NONBLOCK);

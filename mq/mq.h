@@ -105,7 +105,7 @@ struct mq_job {
 	int	tries;
 	int	pid;		/* process of the agent; 0: none */
 	unsigned char state;	/* enum mq_state */
-	unsigned char known;	/* the dump had the v line of the job */
+	unsigned char known;	/* "Facts:" had a line on the job */
 	unsigned char hidden;	/* a filter or option -f hides the job */
 };
 
@@ -519,9 +519,9 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* Prints mail beside the queue, one object on each line. */
 void	mq_json_around(const struct mq_queue *);
-/* Prints a screen of the queue, with the changes since last, the queue of the
- * last screen; seconds is the time since then.  last may be empty (no msgs).
- * 0, or -1 without memory. */
+/* Prints a screen of the queue, and what has changed since the screen before.
+ * last is the queue of that screen, or empty (no msgs); seconds is the time
+ * between the two screens.  0, or -1 without memory. */
 int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
 	    long every, double seconds);
 /* Prints the facts of destinations, by name: 0, or -1 without memory. */
@@ -542,8 +542,8 @@ struct mq_pick {
 	unsigned long states;	/* bits; 0: any state */
 	/* the caller sets the next six after mq_pick_init */
 	int	whole;		/* a command: picks messages, not jobs */
-	int	only_jobs;	/* a command on a pattern, which leaves jobs
-				 * that do not pass alone; they stay hidden */
+	int	only_jobs;	/* a command on a pattern: jobs that do not pass
+				 * are left as they are, and stay hidden */
 	int	careful;	/* all recipients of a message must pass */
 	int	only_held;	/* picks messages held by their name */
 	const char *name;	/* name without directories; NULL: any */
@@ -602,8 +602,9 @@ int	mq_is_command(enum mq_verb);
 const char *mq_guess_verb(const char *);
 /* Parses the words behind the verb: 0, or an exit code after saying why. */
 int	mq_order_parse(struct mq_order *, int n, char **word);
-/* Replaces each name of another kind (name.c), such as a spool id, by the name
- * of the message's file: 0, or an exit code after saying why. */
+/* Replaces each word that names a message, such as a spool id (name.c), by the
+ * name of the message's file, unless the word is that name: 0, or an exit code
+ * after saying why. */
 int	mq_order_resolve(struct mq_order *, const char *po,
 	    const char *logfile);
 /* Picks the messages that a command is about or a listing shows: 0, or -1 if a

@@ -209,8 +209,8 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 			mq_complain("%s: %s", what, bad);
 			return X_USAGE;
 		} else if (o->verb == MQ_SHOW && !is_message(what)) {
-			mq_complain("\"%s\" is no name of a message, or the "
-			    "beginning of one", word[i]);
+			mq_complain("\"%s\" is neither the name of a message "
+			    "nor the beginning of one", word[i]);
 			return X_USAGE;
 		} else {
 			rc = add_word(o, what);
