@@ -15,13 +15,14 @@
 
 /* Writes a process number as the six bytes of a lock, which ctlfile.c reads. */
 void	lock_print(char field[7], long pid);
-/* Sets our fcntl lock on the control file of a job; ctlfile.c tests for it.
- * Closing any descriptor of the file ends the lock.  0, or -1 with errno:
- * another process has the lock, or there are no locks. */
+/* Sets our fcntl lock on the control file of a job, on the LOCK_BYTE of our
+ * process number; ctlfile.c tests for it.  Closing any descriptor of the file
+ * ends the lock.  0, or -1 with errno: another process has the lock, or there
+ * are no locks. */
 int	lock_set(int fd);
-/* Locks, without waiting, byte CONTROL_MAX itself: the guard that an agent has
- * while it locks recipients.  With on 0, unlocks that byte.  0, or -1 with
- * errno; EACCES and EAGAIN mean that another process has the guard. */
+/* Locks, without waiting, LOCK_BYTE(0), the byte of no process: the guard that
+ * an agent has while it locks recipients.  With on 0, unlocks that byte.  0, or
+ * -1 with errno; EACCES and EAGAIN mean that another process has the guard. */
 int	lock_guard(int fd, int on);
 
 /* Makes room for one element behind the first n of the array *v, which has
@@ -44,7 +45,7 @@ int	pipes_close(const int *fd, int npipes);
  * when now.mono reaches until, or when the child is stopped. */
 int	child_wait(pid_t, double until);
 /* Parses a size in bytes, such as 500, 64k, 1M or 2G: 0, or -1 if the text is
- * no size or the size is larger than most. */
+ * no size or the size is above most, the limit. */
 int	size_parse(const char *, unsigned long most, unsigned long *);
 /* Sets the ids of a user, given by name or number: 0, or -1 and no ids are set.
  * A number that no user has is taken as uid and gid.  errno 0 means that there

@@ -48,7 +48,7 @@ int	cmd_default_env(struct command *, const char *name, const char *value);
  * descriptors 0, 1 and 2 are one end of a socket or of two pipes.  Returns its
  * process number, or -1 with errno.  We read from ours[0] and write to ours[1];
  * neither blocks.  If the agent cannot run, a line to ours[0] says why, after
- * "# ".  cmd_close closes our ends; the descriptor -1 is closed already. */
+ * "# ".  cmd_close closes our ends, except those that are -1. */
 long	cmd_start(struct command *, int ours[2]);
 void	cmd_close(int in, int out);
 #define SIGNALS	32	/* above the signals of POSIX.1 on any system */

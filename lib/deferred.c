@@ -5,7 +5,7 @@
  *	deferred/1057616	the message, as it was in router/
  *	deferred/1057616.why	3 1795392000 cannot be read: Permission denied
  *
- * submit -q moves a message that it cannot route now to deferred/, and tries it
+ * A message that submit -q cannot route now is moved to deferred/, and is tried
  * again after 1, 2, 4, 8, 16, 32 and then every 60 minutes.  The second file
  * has the number of tries, a number that changes with the table of routes, and
  * the reason of the last try.  Its modification time is the time of that try.

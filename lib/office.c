@@ -3,9 +3,10 @@
  * of its host.
  *
  * A message is named after its file: 123-45 is in queue/ or in a hash
- * directory there, as X/Y/123-45.  Agents know the message by the number 123.
- * Inode numbers are used again, and so are names.  A spool id is unique, as it
- * has the time of the message file, too.  Logs and DSNs use spool ids.
+ * directory there, as X/Y/123-45.  Agents know the message by the number 123,
+ * the inode number of the file.  A system uses inode numbers again, so a later
+ * message may get the same name.  A spool id is unique, as it has the time of
+ * the message file, too.  Logs and DSNs use spool ids.
  *
  *	S123AbmKVJKL		123-45 of 2026-11-22, 09:10:11
  *	S123AbmKVJKL3vWUA	the same file half a second later

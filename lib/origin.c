@@ -8,9 +8,9 @@
  *	m				their header
  *	Subject: Hello
  *
- * The agents dsn and errormail use it, and mailq for its diagnostic lines; the
- * scheduler does not.  submit and smtp write and check xtext with it, and find
- * the domains of addresses.
+ * The agents dsn and errormail use this module, mailq reads diagnostic lines
+ * with it, and the scheduler does not use it.  submit and smtp write and check
+ * xtext with it, and find the domains of addresses.
  *
  * The sender of a recipient is that of the last s or e line before it.  A
  * sender of the channel error is empty: the message is a DSN.  Recipients
@@ -372,8 +372,10 @@ diag_reason(const struct diags *n, unsigned long off)
 
 	if (n->due == 0)
 		return n->text;
-	/* an offset above off ends the inner loop; the offset after "=" must be
-	 * below off, so the outer loop ends, too */
+	/* ctlfile.c describes the text.  An offset above off ends the inner
+	 * loop.  "=" and an offset in place of a reason refer to an earlier
+	 * recipient; one that is not earlier is not followed, so the outer loop
+	 * ends, too. */
 	do {
 		s = next = n->text;
 		while ((next = strchr(next, '\1')) != NULL &&

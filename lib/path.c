@@ -5,7 +5,7 @@
  *		/var/spool/postoffice/queue/123-45
  *
  * The texts lie in a ring, so that the caller needs no memory for a path that
- * it uses at once.  A caller that keeps a path, or passes it on, copies it.
+ * it uses at once.  A caller that keeps a path for later copies it.
  *
  * A path of more than SIZE bytes would be cut, and a cut path may name another
  * file.  So the path is then "", which is the name of no file.
