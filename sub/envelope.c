@@ -23,7 +23,7 @@
 #define NAMED_MOST	1000	/* wrong addresses that are named */
 #define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
-static unsigned long turns;	/* number of the last turn of any message */
+static unsigned long turns;	/* turns so far, of all messages */
 
 /* The aliases on the way from an address, the last one first. */
 struct way {
@@ -66,7 +66,7 @@ mail_free(struct mail *m)
 	head_free(&m->head);
 }
 
-/* ---- text that is coded (RFC 3461) ----------------------------------- */
+/* ---- parameters for DSNs (RFC 3461) ---------------------------------- */
 
 int
 ret_parse(const char *s, char *to)
@@ -274,8 +274,8 @@ add_address(struct mail *m, const char *addr)
 	if (!m->blind)
 		addr = route_skip_uucp(m->routes, addr);
 	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
-		add_refused(m, given, "no user follows our own name in UUCP",
-		    X_NOUSER);
+		add_refused(m, given, "there is no user after our own UUCP "
+		    "name", X_NOUSER);
 	else if (m->toobig)
 		add_recipient(m, "error", "toobig", addr, addr, 0, "");
 	else if (m->tame && addr_special_byte(addr))

@@ -1,8 +1,8 @@
 /*
  * submit.h - the structs and functions that modules of submit share.
  *
- * They are in the order of the modules, lowest first; a module calls only those
- * above it here.
+ * They are in the order of the modules, lowest first: a module calls only
+ * modules whose section comes before its own.
  */
 #ifndef SUBMIT_H
 #define SUBMIT_H
@@ -43,7 +43,7 @@ void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);
 void	say_set_times(void);	/* puts the time before all later lines */
 void	say_set_mute(void);		/* suppresses all later lines */
-const char *say_last(void);	/* the last line, without its topic */
+const char *say_last(void);	/* the text of the last line */
 
 /* ======================================================================
  * rights.c - the users and the group that submit acts as
@@ -75,8 +75,8 @@ int	rights_is_ours(long uid);
 /* Makes the directory if it is missing, and checks that it is the owner's and
  * that its mode has none of these bits: 0, or -1 after saying why. */
 int	rights_make_dir(const char *po, const char *dir, mode_t forbidden);
-/* With NO_SETEUID, root gives a file that he made or renamed to the owner: 0,
- * or -1 with errno. */
+/* With NO_SETEUID, the post office's owner becomes the owner of this file,
+ * which root has made or renamed: 0, or -1 with errno. */
 int	rights_give_roots_file(int fd);
 /* Root gives a user's file to the owner.  If root does not run us, the file is
  * the owner's already, and nothing is done: 0, or -1 with errno. */
@@ -100,8 +100,9 @@ void	addr_start(struct addr_list *, const char *p, const char *end);
 /* Returns 1 and sets the members; or 0 at the end of the list. */
 int	addr_next(struct addr_list *);
 int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
-/* Returns 1 for the name of a host in the queue, or of a client of SMTP:
- * printing characters without blanks, fewer than DOMAIN_SIZE. */
+/* Returns 1 if this can be the host of queued mail, for ETRN, or the name that
+ * an SMTP client gives: printing characters without blanks, fewer than
+ * DOMAIN_SIZE. */
 int	addr_is_host(const char *);
 /* Returns the '|', '/' or ':' that the address begins with, quoted or not; or
  * 0.  An agent may take such an address for a program, a file or a list. */
@@ -113,8 +114,9 @@ void	addr_fold_domain(char *);	/* makes the domain lower case */
  * ====================================================================== */
 
 int	peer_is_list(const char *list);	/* 1: valid for PARAMnetworks */
-/* Returns 1 if the peer of the standard input is in these networks or on this
- * machine.  Copies its name, "" for no socket. */
+/* Returns 1 if the standard input is no socket, or a socket whose peer is in
+ * these networks or on this machine; with NO_TCP, only if it is no socket.
+ * Copies the name of the peer; without a socket, "". */
 int	peer_is_served(const char *list, char *name, size_t size);
 
 /* ======================================================================
@@ -167,8 +169,9 @@ int	route_find(const struct routes *, const char *sender, const char *addr,
 	    const char *except, const struct route *within, struct target *);
 /* Returns the address without our own names at the beginning of a UUCP path. */
 const char *route_skip_uucp(const struct routes *, const char *addr);
-/* Rewrites a sender into to, of ADDR_SIZE bytes: 0; or -1 if no line matches or
- * the new address is too long. */
+/* Rewrites a sender by the table.  The result is in the buffer "to", which has
+ * ADDR_SIZE bytes.  Returns 0; or -1 if no line matches or the new address is
+ * too long. */
 int	route_rewrite(const struct routes *, const char *addr, char *to);
 /* Prints the channel and the host of each line, "*" for a host with $h, and the
  * place of refused addresses.  Leaves out "local -" if an alias for * replaces
@@ -281,8 +284,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* 1: the alias in addr gave an earlier
-				 * recipient, too */
+	int	is_further;	/* 1: an earlier recipient of the list comes
+				 * from the same given address */
 };
 
 struct mail {
@@ -291,8 +294,8 @@ struct mail {
 	int	quiet;		/* wrong addresses are not printed */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
-	char	rewritten[ADDR_SIZE];	/* sender by the lines of the table for
-					 * senders; for the queue */
+	char	rewritten[ADDR_SIZE];	/* the sender in the queue; equals
+					 * sender if no line rewrites it */
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[4 * ADDR_SIZE];	/* parameters for the next recipients;
 				 * xtext of an ORCPT triples its bytes */
@@ -302,7 +305,10 @@ struct mail {
 	int	toobig;		/* no delivery; the sender gets a DSN */
 	struct recipient *rcpts, **rcpts_end;
 	int	has_rcpt;	/* the present address has added a recipient */
-	unsigned long turn;	/* an alias is followed once in a turn */
+	unsigned long turn;	/* An alias is followed once in a turn.  A turn
+				 * begins with the message, after an address
+				 * that set broken, and when mail_add_path has
+				 * removed what it added. */
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
 	struct hash seen;
@@ -324,14 +330,15 @@ void	mail_free(struct mail *);
 void	mail_add_list(struct mail *, const char *p, const char *end);
 /* Adds the recipients of one path, "<anna@x.org>", as mail_add_list: 0; or an
  * exit code with nothing added: X_UNAVAILABLE if there would be too many,
- * X_OSERR without memory, another code if nobody would get the message.  With
- * keep, recipients are added even if all are on the channel error. */
+ * X_OSERR without memory, another code if only wrong or refused addresses would
+ * be added.  With keep, such addresses are added. */
 int	mail_add_path(struct mail *, const char *path, int keep);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
 void	mail_add_header_rcpts(struct mail *);
-/* Sends all recipients to this host of the channel error, and keeps only one
- * recipient for each given address. */
+/* Keeps only one recipient for each given address, and changes the channel to
+ * error and the host to this one.  A recipient that was on the channel error
+ * keeps its host. */
 void	mail_fail_all(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_set_sender(struct mail *, const char *);
@@ -420,9 +427,9 @@ void	clause_show(const char *channel, const char *host);
  * defer.c - moves mail that cannot be routed yet to deferred/
  * ====================================================================== */
 
-/* Moves the file base at path to deferred/, unless it is there, and writes the
- * reason and table_id, a number that changes with the table: 0, or -1 after
- * saying why. */
+/* Moves the file at path to deferred/base, unless that is its path already, and
+ * writes the reason and table_id, a number that changes with the table: 0, or
+ * -1 after saying why. */
 int	defer_move_file(const char *po, const char *path, const char *base,
 	    unsigned long table_id, const char *why);
 /* Returns the seconds until the next try of a file in deferred/, 0 if the try

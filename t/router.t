@@ -538,8 +538,8 @@ a!b!joe@leaf.example uucp a b!joe
 c!a!joe uucp hub c!a!joe
 leaf!a!joe@leaf.example uucp a joe
 anna local - anna
-leaf! no user follows our own name in UUCP
-leaf!-f no user follows our own name in UUCP
+leaf! there is no user after our own UUCP name
+leaf!-f there is no user after our own UUCP name
 a!-f it is no path of UUCP
 a!|x it is no path of UUCP
 END
