@@ -61,9 +61,10 @@
  *	d 40:120:-1::0 <tab> ^A delayed ^A ^A 1 all ^A 1795220140 <tab>
  *		451 greylisted ^A99 452 mailbox full ^A158=40
  *
- * The fourth field has the number of warnings that are due by now, and "all" if
- * a clause has delayreport.  The fifth has the time at which the recipients
- * expire.  origin.c reads such lines for the programs that write or show DSNs.
+ * The fourth field of this notary has the number of warnings that are due by
+ * now, and "all" if a clause has delayreport.  The fifth has the time at which
+ * the recipients expire.  origin.c reads such lines for the programs that write
+ * or show DSNs.
  *
  * A command of an operator that cannot be done at once is a line, too, which
  * older programs ignore.  The words of the command end the line, so a line
@@ -124,14 +125,14 @@ ctl_notify_bit(const char *s, size_t n)
 }
 
 void
-ctl_add_notify(struct text *t, const char *before, unsigned bits)
+ctl_add_notify(struct text *t, const char *prefix, unsigned bits)
 {
 	int i;
 
 	for (i = 0; i < 4; i++)
 		if (bits & notify[i].bit) {
-			text_add(t, "%s%s", before, notify[i].word);
-			before = ",";
+			text_add(t, "%s%s", prefix, notify[i].word);
+			prefix = ",";
 		}
 }
 

@@ -29,9 +29,9 @@ int	ctl_is_word(const char *, size_t n, const char *word);
 /* Returns the bit of a word of a NOTIFY list, which has n bytes; 0 if there is
  * no such word. */
 unsigned ctl_notify_bit(const char *, size_t n);
-/* Adds the argument before, then the words of the NOTIFY_ bits with commas
- * between them; adds nothing if no bit has a word. */
-void	ctl_add_notify(struct text *, const char *before, unsigned bits);
+/* Adds the prefix and then the words of the NOTIFY_ bits, with commas between
+ * the words; adds nothing if no bit has a word. */
+void	ctl_add_notify(struct text *, const char *prefix, unsigned bits);
 /* Returns the bits of the NOTIFY list in the value of an N line (NULL: no such
  * line).  Sets orcpt, unless it is NULL, to the ORCPT, "type;xtext", or "". */
 unsigned ctl_parse_notify(const char *words, char *orcpt, size_t size);
@@ -76,9 +76,11 @@ struct ctl {
 				 * a value */
 	int	is_dsn;		/* the sender has the channel error, so the
 				 * message is a DSN */
-	/* parsed from the current line, as are channel, host and user below: a
-	 * pending recipient, a T line or a command; the recipient of
-	 * ctl_read_rcpt; or the sender of ctl_read_sender */
+	/* The next six members, and channel, host and user below, are set when
+	 * a line is parsed, as far as the line has them.  Lines that are parsed
+	 * are those of pending recipients, T lines, '#' lines, the line of the
+	 * recipient for ctl_read_rcpt, and s and e lines for ctl_read_sender.
+	 */
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	enum cancel cancel;	/* the command of a '#' line */
@@ -126,8 +128,8 @@ int	ctl_check_line(struct ctl *);
  * and does not check it: 1, or 0 at the end or on an error, which sets l.error.
  */
 int	ctl_next_line(struct ctl *);
-/* Returns the offset of the header's text if the line that ctl_next_line has
- * read, an m line, begins a header block; else -1. */
+/* Returns the offset of the header's text if ctl_next_line has just read an m
+ * line that begins a header block; else -1. */
 long	ctl_header_at(const struct ctl *);
 /* Lets ctl_next_line go on with the line at off, a line outside header blocks.
  */
@@ -167,11 +169,11 @@ const struct ctl *ctl_find_rcpt(const char *name, unsigned long off);
 /* Sets the tag and removes the lock: 0 or -1.  Returns 0 for '+' also if the
  * file was cut before this line. */
 int	ctl_set_tag(const char *name, unsigned long off, int tag);
-/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...": 0 or -1.  If notary
- * is empty, its fields are made from the recipient's address and from the
- * arguments message, a text, and status, such as "4.4.7 (text)"; else status is
- * not used.  when is the time of the last attempt, seconds since 1970, 0 if
- * unknown. */
+/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...": 0 or -1.  message is
+ * the text of the line.  If notary is empty, its fields are made from the
+ * recipient's address, from status, such as "4.4.7 (delivery time expired)",
+ * and from message; else status is not used.  when is the time of the last
+ * attempt, seconds since 1970, 0 if unknown. */
 int	ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
 /* Appends a '#' line: 0 or -1. */

@@ -23,11 +23,12 @@
  * full, are kept for the file.  A second descriptor may get each line, too, as
  * far as it takes lines without waiting.
  *
- * Only clock_read sets the two clocks.  mono never jumps.  Without
- * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
- * around at 32 bits.  On some systems mono runs on while the machine sleeps or
- * the process is stopped.  No loop here sleeps longer than an hour, so a longer
- * difference counts as one hour, and mail ages an hour at most meanwhile.
+ * Only clock_read sets the two clocks.  mono never jumps.  It is computed from
+ * CLOCK_MONOTONIC or, on a system without that, from the differences of
+ * times(), whose ticks wrap around at 32 bits.  The clock of the system runs on
+ * while the process is stopped and, on some systems, while the machine sleeps.
+ * No loop here sleeps longer than an hour, so a longer difference of two
+ * readings adds one hour to mono, and mail ages an hour at most meanwhile.
  *
  * A file is read line by line through one buffer of fixed size; each line is
  * returned in place.  A line longer than the buffer is cut, and overlong says
@@ -104,8 +105,8 @@ copy_byte(struct text *t, int c)
 	copy_bytes(t, &byte, 1);
 }
 
-/* Copies runs of clean bytes at once: byte by byte, a third of the instructions
- * of a daemon went into its log. */
+/* Copies each run of clean bytes with one call.  When every byte had a call of
+ * its own, a third of the instructions of a daemon went into its log. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {

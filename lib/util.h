@@ -126,9 +126,9 @@ int	text_split(char *line, char **field, int n);
 /* ---- numbers and spans of time --------------------------------------- */
 
 /* Returns the value of the leading decimal digits of s, 0 if there are none.  A
- * value that does not fit loses its high bits, so that two programs of one
- * machine agree on it.  Sets the second argument, unless it is NULL, to the
- * first byte after the digits. */
+ * value that does not fit loses its high bits, in every program of one machine
+ * alike.  Sets the second argument, unless it is NULL, to the first byte after
+ * the digits. */
 unsigned long num_of(const char *, const char **);
 /* Reads a number from 0 to max: 0, or -1 if s begins with no digit, the number
  * is larger, or the last argument is NULL and something follows the digits. */
@@ -364,7 +364,9 @@ struct hash {			/* an empty table is all zeros */
 	unsigned n;		/* entries */
 };
 
-/* Returns where the chain for this hash value, or with this number, begins. */
+/* Returns the address of the pointer to the first entry of a chain.  The second
+ * argument is a hash value that belongs to the chain, or the index of the chain
+ * in v. */
 struct hlink **hash_chain(struct hash *, unsigned long);
 void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
