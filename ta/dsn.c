@@ -29,10 +29,10 @@
  * by now.  The sender is warned of a pending recipient whose delay field has a
  * smaller number, if NOTIFY=DELAY or delayreport wants it.  A warning is of no
  * use twice, so the delay fields are set before the DSN gets its name in
- * router/.  After the last warning the delay fields of the other late
- * recipients are set, too.  The DSN on a recipient that expired without a
- * reason, as after a restart, has the reason of the last line about a delay of
- * that recipient.
+ * router/.  When a job has sent its warnings, it also sets the delay fields
+ * of the late recipients on whom it has sent none.  The DSN on a recipient that
+ * expired without a reason, as after a restart, has the reason of the last line
+ * about a delay of that recipient.
  *
  * A DSN goes to one sender and covers recipients of a message with the same
  * header.  If the sender is a program, a file or the like, it goes to the
@@ -134,8 +134,8 @@ struct delay_line {
 				 * the memory behind the struct */
 	unsigned long at;	/* offset of the line */
 	unsigned long due;	/* warnings that are due by now */
-	int	all;		/* 1: recipients without NOTIFY are warned,
-				 * too */
+	int	all;		/* 1: the sender is warned of recipients without
+				 * NOTIFY, too */
 };
 
 static struct hash delay_lines;	/* entries of the open file, by name */
@@ -208,8 +208,9 @@ free_delay_lines(void)
 	}
 }
 
-/* Walks to the next recipient who is to be warned.  Returns the line about the
- * delay, or NULL at the end. */
+/* Walks to the next pending recipient whose delay field has fewer warnings than
+ * are due; make_late_item decides if the sender is warned of him.  Returns the
+ * line about the delay, or NULL at the end. */
 static const struct delay_line *
 next_late_rcpt(struct diags *d)
 {
@@ -290,7 +291,8 @@ static int
 make_item(struct diags *d, struct item *it)
 {
 	const char *action = d->field[DIAG_ACTION];
-	unsigned wish = NOTIFY_SUCCESS;	/* word of NOTIFY, or 0: none */
+	/* the word that NOTIFY must have for a DSN; 0: no word is needed */
+	unsigned wish = NOTIFY_SUCCESS;
 	const struct delay_line *own, *all;
 	const char *name;
 	char offset[30];
@@ -306,8 +308,8 @@ make_item(struct diags *d, struct item *it)
 		it->reason_at = own->at;
 	if (strcmp(action, "delayed") == 0)
 		set_delay_line(d->due == 0 ? offset : name, d->at);
-	/* an older scheduler with a list like -x tagged lines with '-'; such a
-	 * line counts as unsent */
+	/* an older scheduler, which could exempt recipients as -x does, tagged
+	 * their lines with '-'; such a line counts as unsent */
 	if ((d->tag != ' ' && d->tag != '-') || d->is_warning ||
 	    (d->rc.tag != '+' && d->rc.tag != '-') ||
 	    (d->rc.tag == '-' && is_exempt(&d->rc)))
@@ -374,8 +376,9 @@ next_item(struct diags *d, struct item *it)
 }
 
 /* Adds a message with its items for dsn.sender, if there are any: 0, or -1 with
- * errno.  The first item of the message sets the header of all.  A message of
- * another job that cannot be opened is left for that job. */
+ * errno.  Only items with the same header as the first of these items are
+ * added.  A message of another job that cannot be opened is left for that
+ * job. */
 static int
 add_message(const char *name)
 {

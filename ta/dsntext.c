@@ -51,8 +51,9 @@
 #define COLUMNS		76	/* bytes of a line of a field */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
 #define FIELD_WORD	900	/* bytes of a word; a longer one is split */
-#define BREAK_AT	900	/* bytes of a line of other text before it is
-				 * broken or folded */
+#define BREAK_AT	900	/* bytes in a line of text for people before it
+				 * is broken, or of a header before it is
+				 * folded */
 #define USER_MOST	1000	/* bytes of a recipient's address */
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a diagnostic */
@@ -279,7 +280,7 @@ static void
 copy_byte(struct copy *c, int b)
 {
 	int blank = b == ' ' || b == '\t';
-	/* bytes of the UTF-8 character behind b */
+	/* bytes that follow b in its UTF-8 character */
 	int more = (b >= 0xc0) + (b >= 0xe0) + (b >= 0xf0);
 	long longest = blank ? BREAK_AT : LINE_MOST - more;
 

@@ -7,8 +7,7 @@
 #include "../lib/origin.h"
 #include "../lib/post.h"
 
-#define FULL_TEXT	1000	/* bytes of a text with the reason from another
-				 * line */
+#define FULL_TEXT	1000	/* size of the member full of struct dsn */
 
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 	    ACTION_EXPANDED, ACTIONS };

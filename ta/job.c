@@ -1,10 +1,12 @@
 /*
  * job.c - a job as its files show it: recipients, their locks, the message.
  *
- * A job is all recipients of a message on our channel with one host, or with
- * any host if the job names none, or those of them whose offsets it has.  The
- * control file is read once from front to end (lib/ctlfile.c), and a recipient
- * is taken only if its tag is blank and no operator has deleted or bounced it.
+ * A job is for the recipients of a message on our channel.  If the job line
+ * names a host, or else lib_run does, the job is only for the recipients with
+ * this host.  If the job line has offsets, the job is only for the recipients
+ * at these offsets.  The control file is read once from front to end
+ * (lib/ctlfile.c), and a recipient is taken only if its tag is blank and no
+ * operator has deleted or bounced it.
  * A locked recipient is left alone even if the process with the lock is gone;
  * the scheduler removes such locks.
  *
@@ -172,8 +174,9 @@ struct walk {
 	struct ctl c;
 };
 
-/* Reads an s or e line.  An s line sets the sender; the last of both lines sets
- * the address for DSNs.  A text with control bytes is no address. */
+/* Reads an s or e line.  An s line sets the sender and the address for DSNs; an
+ * e line sets only the address for DSNs.  A text with control bytes is no
+ * address. */
 static void
 set_sender(struct walk *w)
 {
@@ -225,7 +228,7 @@ add_rcpt(struct walk *w)
 	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
 	if (r == NULL || (r->from = job_get_sender(w->job, w->sender_at,
 	    w->from, w->dsn_to)) == NULL) {
-		free(r);	/* another job can have this recipient */
+		free(r);	/* without memory, he is left to a later job */
 		return;
 	}
 	r->host = strcpy((char *)(r + 1), c->host);
@@ -471,9 +474,10 @@ filter_flush(struct filter *f)
 	return f->at < 0 ? 0 : filter_text(f, held[f->at]);
 }
 
-/* Only the beginning and the end of a line can change.  A '>' of the message is
- * passed on at once, since the '>' that is added can as well stand behind that
- * '>'.  So only the letters of "From " are kept back until all have come. */
+/* Only the beginning and the end of a line can change.  If a line begins with
+ * ">From ", its '>' is passed on at once and the new '>' is put behind it: the
+ * result, ">>From ", is the same.  So only the letters of "From " are kept back
+ * until all have come. */
 int
 filter_put(void *filter, const char *s, size_t n)
 {

@@ -25,15 +25,16 @@ void	job_free(struct lib_job *);
 enum copy_end {
 	COPY_ERROR = -1,	/* a read failed, with errno */
 	COPY_DONE,
-	COPY_STOPPED		/* put stopped, or the file ended too early */
+	COPY_STOPPED		/* put stopped, or the file ended before the
+				 * empty line of a header block */
 };
 
-/* Passes the header block at this offset, up to its empty line, to the function
- * put. */
+/* Passes the header block at this offset to the function put, without the empty
+ * line that ends it. */
 enum copy_end job_header(int fd, long at,
 	    int (*put)(void *, const char *, size_t), void *);
 /* Passes at most so many bytes of a file, beginning at an offset, to the
- * function put. */
+ * function put.  A file that has fewer bytes is COPY_DONE, too. */
 enum copy_end job_copy(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 

@@ -91,9 +91,10 @@ send_or_exit(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Adds a text as one field of a line: blanks stand for separators of fields,
- * newline_as for each newline and carriage return.  newline_as is a CR in the
- * text of a report, as the protocol has it, and a blank in other fields. */
+/* Adds a text as one field of a line.  A blank replaces each byte that would
+ * separate fields, and newline_as replaces each newline and carriage return.
+ * newline_as is a CR in the text of a report, as the protocol has it, and a
+ * blank in other fields. */
 static void
 add_clean(struct text *t, const char *s, int newline_as)
 {
@@ -531,7 +532,8 @@ lib_next_option(int argc, char **argv, struct lib_command *command)
 void
 lib_refuse_option(const struct lib_foreign *f, int option)
 {
-	/* '?' stands for an option without its argument */
+	/* getopt returns '?' for an option without its argument and for an
+	 * unknown option, and sets optopt to its letter */
 	int letter = option == '?' ? optopt : option;
 
 	while (f->letters != NULL && strchr(f->letters, letter) == NULL)

@@ -15,8 +15,9 @@ struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* offset of the s or e line */
 	const char *address;	/* "": the sender is empty */
-	const char *dsn_to;	/* the address that gets DSNs, "": none; of an e
-				 * line, or the sender's address */
+	const char *dsn_to;	/* the address that gets DSNs, "": none.  It is
+				 * the one in the e line, or, without an e line,
+				 * the sender's */
 };
 
 struct lib_rcpt {
@@ -122,8 +123,8 @@ struct lib_foreign {
  * in the list. */
 void	lib_refuse_option(const struct lib_foreign *, int option);
 
-/* Sets a function for lib_run to call once whenever no job has come for so many
- * seconds. */
+/* Sets a function for lib_run to call when no job has come for so many seconds.
+ * In a longer pause it is called only once. */
 void	lib_set_idle(long seconds, void (*idle)(void));
 
 /* Reports the verdict on a recipient, who must have none yet. */
