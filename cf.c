@@ -170,7 +170,7 @@ static const struct pair foreign[] = {
 	{ "authfile", "" }, { "msgwriteasync", "" },
 	{ "store-error-on-error", "" }, { "sysnice", "" },
 	{ "syspriority", "" }, { "deliveryform", "" }, { "expiryform", "" },
-	{ "postmanage", "has its place in routes now, for submit -q" },
+	{ "postmanage", "is now set in $MAILSHARE/routes, for submit -q" },
 	{ "rcptminimum", "" }, { "rcptextra", "" }, { "refill", "" },
 	{ "refilldelay", "" },
 	{ NULL, NULL }
@@ -802,8 +802,8 @@ report_unknown(int has_value)
 		report(CF_ERROR, "is no keyword; see scheduler.cf(5)");
 }
 
-/* Reads keyword, or keyword = value, at rd.p.  Even after a wrong keyword the
- * clause is not empty. */
+/* Reads keyword, or keyword = value, at rd.p.  A clause whose only keyword is
+ * wrong does not count as empty. */
 static void
 read_keyword(void)
 {

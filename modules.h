@@ -13,8 +13,9 @@
  * ====================================================================== */
 
 /* Makes and checks the directories, and changes to transport/.  With
- * check_only, only checks existing directories, if root or their owner runs the
- * program.  Returns 0, or the exit code after logging the reason. */
+ * check_only, only checks existing directories, and none at all unless root or
+ * the owner of the post office runs the program.  Returns 0, or the exit code
+ * after logging the reason. */
 int	spool_setup(int check_only);
 /* Sets name, of NAME_MAX_ bytes as in the functions below, to the next
  * entry that may be a control file, as a path below transport/: names from

@@ -308,8 +308,9 @@ struct message {
 				 * of dsn/failure or dsn/success that was fed so
 				 * far covers that recipient */
 	unsigned verbose : 1;	/* the control file has a v line */
-	unsigned is_complete : 1;	/* all recipients are done; a line
-				 * "complete" was logged, or is not due */
+	unsigned is_complete : 1;	/* 1: the end of the message was logged
+				 * as "complete"; or is never logged, as no
+				 * recipient was pending when loaded */
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* a hold names the message */
 	unsigned has_twin : 1;	/* another message had the same number */
@@ -431,7 +432,8 @@ struct ring {
 	unsigned nthreads;
 	double	start_at;	/* mono; earliest time for a new agent */
 	enum limit stopped_by;	/* the limit that stops the next agent */
-	char	*trouble;	/* why the ring was last stopped; or NULL */
+	char	*trouble;	/* the failure that last made the ring wait
+				 * until start_at, in words; or NULL */
 };
 
 /* chan: a channel.  Never freed.  Finding one is O(channels). */
@@ -502,9 +504,9 @@ struct queue {
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
-	int	no_feeding;	/* 1: agents are neither started nor fed, as
-				 * with -S the mail found by the start is not
-				 * loaded yet, or as the scheduler ends */
+	int	no_feeding;	/* 1: agents are neither started nor fed: the
+				 * scheduler ends; or it runs with -S and has
+				 * not loaded all mail found by the start */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	new_transport;	/* 1: the scheduler has changed to another
