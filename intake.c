@@ -62,11 +62,11 @@
  * warning is due earlier the file is read for it, and the vertices wait on.  A
  * vertex has no time if its address is held, or if it has no command, for
  * example: its stub is due after an hour.  After a reload of the configuration
- * all stubs that wait are due, as mail may expire sooner, or may go now;
- * vertices that wait keep their times.  PARAMevicted bounds the stubs.  At this
- * bound no READY message makes room for new mail.  A message that is forgotten
- * gets no stub then: core keeps only the time at which the directory of its
- * file is read again (spool.c).
+ * all stubs that wait are due, as mail may expire sooner, or may have got a
+ * command; but a vertex that has a time still waits for this time.
+ * PARAMevicted bounds the stubs.  At this bound no READY message makes room for
+ * new mail.  A message that is forgotten gets no stub then: core keeps only the
+ * time at which the directory of its file is read again (spool.c).
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -117,8 +117,8 @@
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
  * is due.  Where pointers have eight bytes, a stub with a name of up to 9 bytes
- * needs 64, places in a hash and a heap included, but without what malloc and
- * arrays that grow by doubling add: 70 to 85 bytes in practice.
+ * and its places in a hash and a heap need 64 bytes.  malloc, and arrays that
+ * grow by doubling, make this 70 to 85 bytes in practice.
  * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
  */
 struct stub {
@@ -741,7 +741,8 @@ set_skipped(struct ctl *c, const char *why)
 }
 
 /* Reads all recipients into a new message, whose name has room for the hash
- * directories.  On failure c->why is set.  Returns NULL without memory. */
+ * directories.  On failure sets c->why, and returns the part of the message
+ * that was made, for the caller to free; or NULL if nothing was made. */
 static struct message *
 read_rcpts(struct ctl *c)
 {
@@ -941,7 +942,8 @@ load_file(const char *name, int *opened)
 
 	*opened = 0;
 	remove_stub(name, &past);
-	/* the stub may be of an earlier file of that name */
+	/* in_load_named may have loaded the file since the scan found it; or
+	 * the removed stub was that of an earlier file with this name */
 	if (message_named(name) != NULL)
 		return NULL;
 	if (ctl_open(&c, name) == CTL_OPENED) {

@@ -68,8 +68,9 @@
  *
  * This module starts and feeds no agents.
  * Costs: O(log claims with offers) for a vertex.  The search for the claim that
- * preempts is O(1) when single recipients wait, and O(n) at worst; it is
- * repeated when a claim comes or is done, and once a second.
+ * preempts is O(1) when each claim that waits has one recipient, and O(claims
+ * with offers) at worst; it is repeated when a claim comes or is done, and once
+ * a second.
  */
 #include "scheduler.h"
 
@@ -307,7 +308,8 @@ free_claim(struct claim *c)
 static int
 preempt_claim(struct claim *parent, struct claim *child)
 {
-	/* volatile as in score */
+	/* volatile drops the bits that some processors calculate beyond those
+	 * of a double, so the check below is of the value that is stored */
 	volatile double key = (parent->low + parent->key) / 2;
 
 	if (!(key > parent->low && key < parent->key))

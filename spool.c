@@ -80,7 +80,7 @@ message_path(const char *name)
 
 /* ---- directories at start -------------------------------------------- */
 
-#define ANY_MODE	0	/* as member never of places: all modes are
+#define ANY_MODE	0	/* a value of places[].never: all modes are
 				 * good, but if others may write, only with the
 				 * sticky bit */
 #define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of the path of the post
@@ -509,9 +509,10 @@ open_dir(void)
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
 		/* Changes during the reading may be missed, so complete is the
-		 * ctime of the directory before the reading.  SETTLED seconds
-		 * after a change no further one can have the same ctime, and
-		 * complete is one second later. */
+		 * ctime of the directory before the reading.  If the last
+		 * change was more than SETTLED seconds ago, the next one has
+		 * a later ctime; so the reading meets all messages of the
+		 * second of that ctime, and complete is ctime + 1. */
 		scan.complete = check_dir_times(i);
 		scan.complete += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
