@@ -148,10 +148,11 @@ write_record(FILE *f, const struct thread *d)
 		fwrite(line, 1, t.len, f);
 }
 
-/* Writes destinations with mail first, then the unused ones, the last used
- * first: a full file lacks the destinations that were unused longest.  A start
- * reads the lines in this order, and the sweep then moves the threads to
- * q.unused from the last line to the first: q.unused has its former order. */
+/* Writes destinations with mail first, then the unused ones, beginning with the
+ * most recently used: a full file lacks the destinations that were unused
+ * longest.  A start reads the lines in this order, and the sweep then moves the
+ * threads to q.unused from the last line to the first: q.unused has its former
+ * order. */
 static void
 write_records(FILE *f)
 {

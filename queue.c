@@ -80,8 +80,8 @@
 #define UNTRIED_AGAIN	60	/* seconds until old mail without a try is
 				 * checked again; also the time for a first try
 				 * of a message that was forgotten */
-#define FIRST_TRY	3600	/* seconds for a first try, before which mail
-				 * does not expire untried */
+#define FIRST_TRY	3600	/* seconds that untried mail has for a first try
+				 * before it expires */
 #define PASS_WORK	20	/* units of work with the disk in a pass:
 				 * vertices that expire, are deleted or bounced,
 				 * and messages with warnings.  A pass expires
@@ -411,8 +411,8 @@ delete_vertex(struct vertex *v)
 			return -1;
 		finish_rcpt(v, r, RC_OK, "deleted", NULL);
 	}
-	/* a deleted DSN on finished recipients is not sent at the end, either;
-	 * that DSN stays due when a warning is deleted */
+	/* deleting a DSN on finished recipients also cancels the DSN that is
+	 * due at the end; deleting a warning does not */
 	if (th_is_result_dsn(v->thread))
 		m->dsn_due = m->dsn_stale = 0;
 	end_vertex(v);
@@ -613,7 +613,7 @@ q_run_message_timer(struct message *m)
 	int has_command;	/* the vertex is to be deleted or bounced */
 
 	heap_del(&q.due_messages, &m->due);
-	if (m->nvertices == 0) {	/* the files could not be removed */
+	if (m->nvertices == 0) {	/* only end_message has work left */
 		sweep_later(m);
 		return;
 	}

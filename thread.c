@@ -528,8 +528,8 @@ trigger_thread(struct thread *t)
 	return 1;
 }
 
-/* With box 0, th_lookup finds the thread of a channel and host that is not for
- * one mailbox alone; q.all begins with the threads of mailboxes. */
+/* th_lookup with box 0 does not find the threads of single mailboxes.  They are
+ * at the beginning of q.all. */
 void
 th_trigger_host(const char *host)
 {
@@ -718,8 +718,9 @@ th_detach_agent(struct ta *ta)
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nstart -= !ta->started;
-	/* vertices that the run has deferred may be due at the end of it; they
-	 * are searched for in the next second, once for several short runs */
+	/* vertices that the run has deferred may be due at its end; they are
+	 * searched for in the next second, so that several short runs cause
+	 * only one search */
 	if (--t->nta == 0 && WAKING(t)->delayed && WAKING(t)->soonest > NOW + 1)
 		WAKING(t)->soonest = NOW + 1;
 }
@@ -789,10 +790,11 @@ th_next_job(const struct ta *ta)
 {
 	const struct thread *t = ta->thread;
 
-	/* vertices on offer go before those on the list */
+	/* with order=preempt, vertices on offer go before those on the list;
+	 * nta counts this agent, which is not one of the others */
 	if ((t->noffer > 0 && ring_is_preemptive(ta->ring)) ||
 	    why_blocked(t) != WHY_NONE || !can_add_agent(t, t->nta - 1))
-		return NULL;	/* nta counts this agent */
+		return NULL;
 	return t->ready.head;
 }
 
@@ -814,8 +816,8 @@ th_take_from_agent(struct vertex *v)
 
 /* Moves a thread to another ring.  No dead time, and no wait of a vertex
  * without a retryat, lasts beyond the longest wait of the new clause.  Vertices
- * of the channel dsn are due now: they wait for the end of a pause that only
- * the agent dsn has in memory, and that agent ends with the old ring. */
+ * of the channel dsn become due: they have waited for the end of a pause that
+ * only the agent dsn has in memory, and that agent ends with the old ring. */
 static void
 change_ring(struct thread *t, struct ring *r)
 {
