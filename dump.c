@@ -5,8 +5,9 @@
  * number each, lists of these numbers for each channel and each host, "End:",
  * and a report on rings and threads.  Then come the facts, for which this
  * format has no room.  As ZMailer's mailq -Q would print facts, a client of the
- * port gets them only if it ends its side of the connection at once.  A message
- * whose only recipient waits for its next try, in pieces of one dump:
+ * port gets them only if it ends its side of the connection at once.  These are
+ * lines from one dump, about a message whose only recipient waits for its next
+ * try:
  *
  *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
@@ -67,7 +68,7 @@
 #include "scheduler.h"
 #include <signal.h>
 
-#define WRITE_TIMEOUT	60	/* seconds; the dump ends in a longer write */
+#define WRITE_TIMEOUT	60	/* seconds; a longer write ends the dump */
 #define BUSY_TIMEOUT	2	/* seconds, while no further dump may start */
 #define FULL		8000	/* bytes after which the text is written out;
 				 * a line has less than 11 000 */
@@ -464,10 +465,11 @@ emit_agents(const struct thread *t)
 	}
 }
 
-/* Writes the line of a thread, whose vertices are rows.by[at] up to end, with
- * ZMailer's alignment: "/2" if the command names the host, else "/0"; N
- * vertices, R recipients, A tries, W seconds until the thread wakes, QA the age
- * of its oldest message. */
+/* Writes the line of a thread with ZMailer's alignment.  The rows of its
+ * vertices are rows.by[at] to rows.by[end - 1].  The address ends in "/2" if
+ * the command names the host, else in "/0".  N stands for vertices, R for
+ * recipients, A for tries, W for the seconds until the thread wakes, QA for the
+ * age of its oldest message. */
 static void
 emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
@@ -786,7 +788,9 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	signal(SIGCONT, shorten_alarm);	/* needed for the first signal only */
+	/* the system may reset this handler after the first signal: further
+	 * ones would change nothing */
+	signal(SIGCONT, shorten_alarm);
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;		/* escapes for %s of emit */

@@ -2,7 +2,7 @@
  * status.c - answers queries of mailq and obeys commands of operators.
  *
  *	dump 7f		a query; the queue as text goes into the pipe whose name
- *			is that of the pipe for queries and ".7f"
+ *			is the name of the pipe for queries followed by ".7f"
  *	hold smtp/a.test 7f
  *			a command; "ok smtp/a.test is held, 3 jobs" goes into
  *			public/.mailq.command.7f
@@ -90,7 +90,8 @@ static struct {
 	int	missing;		/* 1: a pipe or the port could not be
 					 * opened; this was logged */
 	long	dump_pid[PLACES];	/* process numbers, 0: free */
-	double	next_log;		/* mono; no request is logged sooner */
+	double	next_log;		/* mono; can_log_request returns 0 until
+					 * then */
 } st;
 
 /* ---- commands: their targets ------------------------------------------ */
@@ -348,8 +349,8 @@ cancel_vertex(struct operation *op, struct vertex *v)
 {
 	enum cancel how = op->verb->cancel;
 
-	/* a DSN on earlier failures is still sent, unless the pattern is for
-	 * the channel dsn */
+	/* a DSN on earlier failures is still sent, unless the command is a
+	 * delete with a pattern for the channel dsn */
 	if (th_is_dsn(v->thread) && (op->msg != NULL || how == CANCEL_BOUNCE))
 		return;
 	op->n[q_cancel_vertex(v, how,
@@ -637,7 +638,7 @@ open_answer_pipe(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
-/* Removes a pipe without a reader, which is left of a crash: 0; or -1 with
+/* Removes a pipe without a reader, which a crash has left behind: 0; or -1 with
  * errno if the path cannot be used. */
 static int
 remove_stale_pipe(const char *path)

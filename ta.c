@@ -50,11 +50,12 @@
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
  * and the number of starts in a second that -R sets.  An agent that is ending
  * counts until it is gone.  maxta and -R do not count the agent of the channel
- * dsn.  Rings that wait for a slot get new agents in turns: of the agents of
- * other rings, the one that has been idle longest is ended.  In a ring with
- * more than an equal part of the slots each agent ends when it leaves a thread;
- * but not while it has had fewer than 100 jobs, is younger than 5 seconds and
- * its ring has mail, so that not every job costs a start.
+ * dsn.  A slot is the place of one agent under a limit.  Rings that wait for a
+ * slot get new agents in turns.  To free a slot, the agent that has been idle
+ * longest in the other rings is ended.  In a ring with more than an equal part
+ * of the slots each agent ends when it leaves a thread; but not while it has
+ * had fewer than 100 jobs, is younger than 5 seconds and its ring has mail, so
+ * that not every job costs a start.
  *
  * An agent stays on its thread while that has READY vertices.  If other
  * threads wait it leaves after 100 jobs, or after one for local mailboxes; in
@@ -63,19 +64,21 @@
  * has reached maxage or maxjobs ends instead.
  *
  * Trouble.  A failed fork stops the ring for 10 seconds.  An agent that dies
- * before its first #hungry stops it for an interval (or only the thread, if the
- * command names the host), with one line in the log.  An agent that ends before
- * it begins a job does the same for 1 second, doubled each time to 5 minutes.
- * When an agent dies later, the tags on disk decide (q_end_job): the job in
- * work is deferred; jobs that it had not begun are ready again and count no
- * try.  An agent with jobs that is silent for the clause's timeout is ended.
- * After 100 lines outside the protocol, or 100 lines in a row that are a #step
- * or a repeated report, only #hungry and new reports are signs of life.
+ * before its first #hungry stops the ring for an interval, with one line in the
+ * log.  An agent that ends before it begins a job stops the ring for 1 second;
+ * the time doubles with each such agent, up to 5 minutes.  If the command names
+ * the host, such agents do not stop the ring, but the thread, for the next wait
+ * of its retry list.  When an agent dies later, the tags on disk decide
+ * (q_end_job): the job in work is deferred; jobs that it had not begun are
+ * ready again and count no try.  An agent with jobs that is silent for the
+ * clause's timeout is ended.  After 100 lines outside the protocol, or 100
+ * lines in a row that are a #step or a repeated report, only #hungry and new
+ * reports are signs of life.
  *
  * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
  * which there are about as many as clauses; a report O(jobs of the agent) and
  * O(log n) of the recipients of its job; a job O(rings), and O(agents of the
- * host) for the one with the fewest jobs.
+ * host) to find the agent with the fewest jobs.
  */
 #include "scheduler.h"
 #include <signal.h>
@@ -104,14 +107,15 @@
 #define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4 + 9 * PORTION_MOST)
 				/* bytes of a job line; less than 2048, as every
 				 * system can read lines of that length */
-#define OUT_MOST	5000	/* bytes for an agent that are not read yet */
+#define OUT_MOST	5000	/* bytes not yet written to an agent */
 #define LINE_MOST	65536	/* bytes in a line of an agent */
 #define READ_MOST	16384	/* bytes in one read */
 #define READS		4	/* reads from an agent in one pass */
-#define NOISE_MOST	100	/* from an agent: lines outside the protocol
-				 * that are logged and are signs of life; lines
-				 * in a row that are a #step or a repeated
-				 * report, and are signs of life */
+#define NOISE_MOST	100	/* lines of an agent: so many lines outside the
+				 * protocol are logged; after so many of them,
+				 * or so many #step and repeated reports in a
+				 * row, only #hungry and new reports are signs
+				 * of life */
 
 static unsigned long nstarts;	/* new agents so far */
 static struct {
@@ -282,9 +286,10 @@ has_more_than_share(struct ring *r)
 /* ---- start ----------------------------------------------------------- */
 
 /* Stops the ring for some seconds, with one line in the log, after a failed
- * start or the end of an agent that began no job.  If each thread has agents of
- * its own, or the host is the reason (0 seconds), only the thread stops, as a
- * dead destination.  t NULL: the machine is the reason. */
+ * start or the end of an agent that began no job.  Only the thread stops, as a
+ * dead destination, if each thread has agents of its own, or if seconds is 0,
+ * which stands for a command that cannot be used for the host.  t NULL: the
+ * machine is the reason. */
 static void
 stop_after_failure(struct ring *r, struct thread *t, long seconds,
     const char *why)
@@ -642,7 +647,8 @@ feed_ahead(struct agent *a)
 	if (a->ta.jobs.n > (unsigned)s->overfeed / 2 &&
 	    a->ta.jobs.n >= (unsigned)s->backlog)
 		return;
-	/* order_next_vertex chooses each job, except for jobs ahead */
+	/* with order=preempt, order_next_vertex chooses each job that is not a
+	 * job ahead */
 	if (s->order == ORDER_PREEMPT && a->ta.jobs.n == 0)
 		return;
 	n = count_allowed_jobs(a);
@@ -971,9 +977,9 @@ note_agent_death(struct agent *a, int status)
 	}
 	/* An agent that sets no tags may have begun its oldest job unseen.  If
 	 * the agent has finished other jobs, the job counts as begun when it
-	 * was the oldest of an earlier agent that ended, too.  If the agent has
-	 * finished none, the job counts as begun when more than FAILURES agents
-	 * in a row have begun no job. */
+	 * was the oldest job of an earlier agent at the end of that agent.  If
+	 * the agent has finished none, the job counts as begun when more than
+	 * FAILURES agents in a row have begun no job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->pool->failures > FAILURES)))
 		q_end_job(&a->ta, reason);
@@ -1000,8 +1006,9 @@ ta_reap(long pid, int status)
 	if (a == NULL)
 		return 0;
 	a->reaped = 1;
-	/* a child of the agent may keep its end open: only bytes that have come
-	 * by now are read */
+	/* a child of the agent may keep the other side of the socket open, so
+	 * that no end of file comes: only bytes that have come by now are
+	 * read */
 	read_lines(a, 64);
 	if (a->npart > 0)
 		note_noise(a, "garbled: ", a->part);
@@ -1015,8 +1022,9 @@ ta_reap(long pid, int status)
 }
 
 /* Acts on the timer of the agent: ends it if it was idle or silent for too
- * long.  A closing agent is late: it no longer counts as ending, and gets its
- * next signal, but the first one only after GRACE. */
+ * long.  If the agent is closing, its end takes too long: it no longer counts
+ * as ending, and gets its next signal; or, the first time, GRACE seconds more
+ * if it has had no signal yet. */
 static void
 run_timer(struct agent *a)
 {
