@@ -37,7 +37,8 @@ struct element {
 	const char *start, *end;	/* the whole element */
 	const char *spec, *spec_end;	/* the address */
 	int	angle;		/* 0: no <; 1: open; 2: closed by a > */
-	int	at;		/* an @ outside a route was read */
+	int	at;		/* an @ was read; stays 0 in an element that
+				 * begins with an @, as a route does */
 	int	colon;		/* a : was read after an @, before any < */
 	const char *why;	/* what is wrong, or NULL */
 };

@@ -159,8 +159,8 @@ env_channel(struct file *q, char *value)
 
 /* Mail from the agent hold skips routes to hold, so that it is not held again.
  * The agent runs as the owner or as root.  As root, the agent gives the file to
- * the message's user, or to nobody, and to a group to which no user can give a
- * file: so the group shows that the file is the agent's. */
+ * the message's user or to the user "nobody", and to a group to which no user
+ * can give a file: so the group shows that the file is the agent's. */
 static void
 env_via(struct file *q, char *value)
 {

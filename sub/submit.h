@@ -55,7 +55,7 @@ int	rights_start(void);
 /* Gives up the group for good: 0, or -1 after saying why. */
 int	rights_drop(void);
 /* Returns 1 if public/ and router/ are open to this group, and to nobody else.
- * Then no user can reach a file of that group there. */
+ * Then a file of the group there is out of reach of the user who owns it. */
 int	rights_is_way_in(const char *po, gid_t);
 /* Returns 1 if rights_is_way_in holds for the group of our set-group-id bit. */
 int	rights_has_way_in(const char *po);
@@ -173,9 +173,9 @@ const char *route_skip_uucp(const struct routes *, const char *addr);
  * ADDR_SIZE bytes.  Returns 0; or -1 if no line matches or the new address is
  * too long. */
 int	route_rewrite(const struct routes *, const char *addr, char *to);
-/* Prints the channel and the host of each line, "*" for a host with $h, and the
- * place of refused addresses.  Leaves out "local -" if an alias for * replaces
- * all local names. */
+/* Prints the channel and the host of each line, "*" for a host with $h, and
+ * after them error/refused, to which refused addresses go.  Leaves out
+ * "local -" if an alias for * replaces all local names. */
 void	route_print(const struct routes *);
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
  * Returns NULL if an earlier call for this alias had the same turn, a number
@@ -238,8 +238,9 @@ int	in_read(struct input *);	/* EOF at the end or after an error */
 /* Returns why the message cannot be read, or NULL. */
 const char *in_fault(const struct input *);
 /* Copies the rest of the message to the file and ends its last line; last is
- * the byte before the rest.  COPY_TOO_BIG: the rest has more bytes than most
- * (0: no limit); COPY_FAILED: an error of the file or the input. */
+ * the byte before the rest, most the limit of the rest in bytes (0: none).
+ * COPY_TOO_BIG: the rest is longer than the limit; COPY_FAILED: an error of the
+ * file or the input. */
 enum copied { COPY_DONE, COPY_TOO_BIG, COPY_FAILED };
 enum copied in_copy(struct input *, FILE *, int last, unsigned long most);
 
@@ -299,7 +300,8 @@ struct mail {
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[4 * ADDR_SIZE];	/* parameters for the next recipients;
 				 * xtext of an ORCPT triples its bytes */
-	int	orcpt;		/* ORCPT= is added to dsn for each recipient */
+	int	orcpt;		/* each recipient with parameters in dsn also
+				 * gets an ORCPT= */
 	int	tame;		/* programs, files and lists are refused */
 	int	past_hold;	/* routes to the channel hold are skipped */
 	int	toobig;		/* no delivery; the sender gets a DSN */
