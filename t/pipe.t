@@ -118,9 +118,10 @@ is 'the target of a link stays empty' "$(cat "$tmp/secret")" ''
 
 send "$dir/for-root" 0
 like 'a file for root without -0: deferred' "$said$left" \
-    '4\.7\.0.*deferred .*not for root, unless mailbox is given -0_$'
+    '4\.7\.0.*deferred .* as root only with -0_$'
 send '"|touch for-root"' 0
-like 'a program for root without -0: deferred' "$said" 'deferred .*not for root'
+like 'a program for root without -0: deferred' "$said" \
+    'deferred .* as root only with -0'
 for priv in 0 "$uid" $((1 + ($uid == 1))); do
 	send /dev/null $priv
 	is "/dev/null needs nobody's name: privilege $priv" "$said$left" \

@@ -70,7 +70,7 @@ like 'a file with the privilege of nobody fails' \
 ok 'a program with the privilege of nobody fails, which is logged' wait_log \
     'failed msg=11077278 .*mail to programs is not allowed here'
 ok "a program of root is deferred" logged \
-    'msg=11077275 .*not for root, unless mailbox is given -0'
+    'msg=11077275 .*as root only with -0'
 ok 'a failed look-up is deferred for some minutes' logged \
     'msg=11076215 .*its time comes in'
 like 'a failed look-up leaves the tag blank' "$(cat "$po/transport/11076215")" \

@@ -13,17 +13,19 @@
  *
  *	at once		if it is of this machine, and has the word or a number
  *			that no process has; or if it is empty, and one of ours
- *	after 15 min	in all other cases but one: a box.lock more than ten
- *			years old was made before the clock was set, and is not
- *			stale while a process here has its number, unless it
- *			is of another machine
+ *	after 15 min	in all other cases but one.  A box.lock that seems more
+ *			than ten years old was made before the clock was set, so
+ *			its age says nothing: it is stale if it is of another
+ *			machine, or if no process here has its number
  *
  * A box.lock of ours has the mode 0700 from its beginning, which no other
  * program uses.  So an empty box.lock whose maker was killed before it wrote
- * the line is known as ours.  A stale box.lock is removed under an fcntl lock
- * on it, so that of two processes one cannot remove the new lock of a third.  A
- * process that makes a box.lock takes the fcntl lock on it, and then goes on
- * only if the name is still that of its file.
+ * the line is known as ours.  A process that removes a stale box.lock has an
+ * fcntl lock on it.  Otherwise two processes could find the same file stale,
+ * and after one has removed it, the other would remove the new box.lock that a
+ * third process has made meanwhile.  A process that makes a box.lock takes the
+ * fcntl lock on it, and then goes on only if the name is still that of its
+ * file.
  *
  * After a write error the part that was appended is cut off; without ftruncate
  * that part is overwritten with empty lines, which need no more room.  Before
@@ -150,8 +152,9 @@ is_stale_lock(int fd, const struct stat *st)
 	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
 	    st->st_uid == geteuid())
 		return 1;
-	/* a lock of more than ten years was made before the clock was set, so
-	 * it is stale unless a process here has its number */
+	/* a lock that seems more than ten years old was made before the clock
+	 * was set: it is stale if it is of another machine, or if no process
+	 * here has its number */
 	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
 	    (len > 0 && !here) || is_process_gone(pid));
 }
@@ -362,7 +365,8 @@ begin_message(struct mail *m, const char *tmp_name)
 	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
 		return defer_full(m);
 	return send_outcome(m, BEGUN, tmp_name) < 0 ?
-	    box_failed(m, "tell the agent of", m->box, errno) : 0;
+	    box_failed(m, "report the place of the message in", m->box,
+	    errno) : 0;
 }
 
 /* Writes head and message to m->fd, which is path, and syncs: 0 or -1. */

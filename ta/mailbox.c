@@ -13,8 +13,8 @@
  * all of such a path.  In any other directory the user must be able to make the
  * box, or have one.  With NO_INITGROUPS the child keeps root's other groups.
  * Started by another user, the agent makes no child, and delivers into all
- * boxes that it may write to, such as those of a group mail; it can make only
- * the box of that user.
+ * boxes that it may write to, for example as a member of the group "mail"; it
+ * can make only the box of that user.
  *
  * The user can stop or kill the child, or make it hang in his files.  The child
  * reports the place of the message before it writes, and at last the outcome.
@@ -119,8 +119,9 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* u->name gets the system's spelling, such as in upper case; a name
-	 * found by uid is used in no path, so it need not be safe */
+	/* u->name gets the name as the system spells it, which may differ in
+	 * case, if that spelling is safe; a name found by uid is used in no
+	 * path, so it need not be safe */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -154,9 +155,10 @@ find_mail_user(struct user *u)
 	return -1;
 }
 
-/* Sets the user with this uid; nobody counts as no user.  A negative or too
- * large number could turn into another uid, such as 0; 65534 and 65535 are
- * nobody everywhere.  Returns the same as find_user. */
+/* Sets the user with this uid.  The user "nobody" is treated as missing.  So
+ * are, on every system, 65534 and 65535, which are often the uid of "nobody",
+ * and negative and too large numbers, which could turn into another uid, such
+ * as 0.  Returns the same as find_user. */
 static int
 find_user_of_uid(struct user *u, long uid)
 {
@@ -386,11 +388,12 @@ slow_entry(const struct mail *m, unsigned long *key)
 }
 
 /*
- * The scheduler gives a job for one box to one agent at a time.  Jobs for
- * several boxes come one after another, and a user with a box in each of these
- * jobs could make all of them wait.  So a slow user gets no time in such jobs:
- * a lock is tried once, and after a delivery that hung there is no try.  0, or
- * -1 with the outcome.
+ * A job for one box delays only mail for that box, as the scheduler has no more
+ * than one agent for it at a time.  A job for several boxes delivers into one
+ * after another, and a user who has a box in job after job could make the other
+ * recipients wait again and again.  So in jobs for several boxes a slow user
+ * gets no time: a lock is tried once, and after a delivery that hung there is
+ * no try.  Returns 0, or -1 with the outcome.
  */
 static int
 spare_others(struct mail *m)
@@ -586,8 +589,8 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 	else if (strcmp(word, NO_MAIL) == 0)
 		return;		/* delivered */
 	else if (uid == 0 && !opt.as_root)
-		box_set_outcome(m->end, X_TEMPFAIL, "4.7.0", "files and "
-		    "programs are not for root, unless mailbox is given -0");
+		box_set_outcome(m->end, X_TEMPFAIL, "4.7.0", "mailbox "
+		    "delivers to files and programs as root only with -0");
 	else if (geteuid() != 0 && geteuid() != u->uid)
 		box_set_outcome(m->end, X_TEMPFAIL, "4.3.5", "only root can "
 		    "deliver in the name of another user; set user=root for "
@@ -695,8 +698,8 @@ work(struct lib_job *job)
 static const struct lib_foreign foreign[] = {
 	{ "8abrCHR", NULL },
 	{ "DPX", "all boxes are in one directory: use -d, or -f %h/mbox" },
-	{ "F", "mail for a full box waits: leave it out, set expiry= in the "
-	    "clause" },
+	{ "F", "mail for a full box waits: leave -F out, and set expiry= in "
+	    "the clause" },
 	{ "g", "a missing box is always made: leave it out" },
 	{ "l", "scheduler -l logs deliveries: leave it out" },
 	{ "M", "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },

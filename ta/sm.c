@@ -35,7 +35,7 @@
  *	E	">" is put before "From " in the body
  *	P	Return-Path: is put before the header
  *	R	lines end in CR LF
- *	s	the user has no quotes and backslashes
+ *	s	quotes and backslashes are taken off the user
  *	b	the message becomes a batch of SMTP commands, as rsmtp takes it
  *	X	a dot at the beginning of a line is doubled
  *	T	codes for no such host, unavailable, no permission: mail waits
