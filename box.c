@@ -48,11 +48,13 @@ main(int argc, char **argv)
 {
 	const size_t n = sizeof(programs) / sizeof(*programs);
 	size_t i;
-	int k, has_own_rights = getegid() == getgid() && geteuid() == getuid();
+	int k, has_users_rights = getegid() == getgid() &&
+	    geteuid() == getuid();
 
 	for (k = 0; k < 2 && k < argc; k++)
 		for (i = 0; i < n; i++)
-			if ((has_own_rights || programs[i].run == box_submit) &&
+			if ((has_users_rights ||
+			    programs[i].run == box_submit) &&
 			    strcmp(name_base(argv[k]), programs[i].name) == 0)
 				return programs[i].run(argc - k, argv + k);
 	for (i = 0; i < n; i++)

@@ -431,17 +431,19 @@ print_settings(struct config *config, const char *channel, const char *host,
 	fprintf(out, "# tried at arrival, and again after\n#");
 	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
 		if (i == f->v.retries.n)
-			fprintf(out, "\n# then on from a random place in the "
-			    "list, for example after\n#");
+			fprintf(out, "\n# the list goes on from a random place "
+			    "in it, for example with tries after\n#");
 		/* retry_next_wait would set a random index */
 		retry_index = i % f->v.retries.n;
 		sum += retry_next_wait(&f->v, &retry_index, 0, 0);
 		fprintf(out, " %s", format_span(sum));
 	}
 	fprintf(out, "\n");
-	if (retry_longest_wait(&f->v) > 1)	/* a factor is above 0 */
+	/* a wait of 1 second, as for the factor 0, is not moved */
+	if (retry_longest_wait(&f->v) > 1)
 		fprintf(out, "# (each time is moved towards a multiple of "
-		    "interval; from retry %ld on, all the way)\n", f->v.skew);
+		    "interval; from retry %ld on, it is such a multiple)\n",
+		    f->v.skew);
 }
 
 /* ---- the name of this host ---------------------------------------------- */
@@ -472,8 +474,9 @@ check_mailname(void)
 		fprintf(stderr, "scheduler: mail calls this host %s, which is "
 		    "not a full name: write one to %s\n", s, path);
 	else if (exists && (st.st_mode & S_IROTH) == 0)
-		fprintf(stderr, "scheduler: other users get another name in "
-		    "mail, since they cannot read %s: chmod 644 it\n", path);
+		fprintf(stderr, "scheduler: mail of other users has another "
+		    "name for this host, since they cannot read %s: chmod 644 "
+		    "it\n", path);
 	return 0;
 }
 

@@ -41,9 +41,10 @@ static struct {
 	char	**patterns;	/* filter, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	own_only;	/* 1 if the environment names postoffice, or
-				 * for a command: only a scheduler of
-				 * postoffice may answer */
+	int	own_only;	/* 1: only a scheduler of postoffice may answer,
+				 * unless the user named a place to ask; set for
+				 * a command, and if the environment names
+				 * postoffice */
 	struct mq_order order;	/* command, or filters of a listing */
 	const char *logfile;	/* the scheduler's log */
 	long	every;		/* WATCH: seconds between two screens */
@@ -138,8 +139,9 @@ hide_unmatched(struct mq_queue *queue)
 
 /* ---- the report -------------------------------------------------------- */
 
-/* Prints a line with its TABs and its escapes; other bytes that do not print
- * are escaped, and ends of lines in a reason are blanks. */
+/* Prints a line.  TABs and escapes such as \ooo stay as they are.  Carriage
+ * returns, which stand for the ends of lines in a reason, become blanks.  Other
+ * bytes that do not print become escapes. */
 static void
 put_line(FILE *f, const char *s)
 {
@@ -323,11 +325,10 @@ show_spool(struct mq_ask *a)
 	return rc == 0 && a->silent ? X_UNAVAILABLE : rc;
 }
 
-/* Returns 1 if the answer may be about another post office than
- * want.postoffice: the user named a place to ask, or did not name a post
- * office. */
+/* Returns 1 if a scheduler of any post office may answer: the user named a
+ * place to ask; or named no post office, and this is no command. */
 static int
-may_be_other_office(const struct mq_ask *a)
+wants_any_office(const struct mq_ask *a)
 {
 	return !want.own_only || a->host != NULL || a->port != NULL ||
 	    a->pipe != NULL;
@@ -340,7 +341,7 @@ is_other_office(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	struct stat ours, theirs;
 
-	if (may_be_other_office(a) || queue->postoffice[0] == '\0')
+	if (wants_any_office(a) || queue->postoffice[0] == '\0')
 		return 0;
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
@@ -409,7 +410,7 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	static struct ring ring;	/* large for a stack */
 	const char *po;
 	char why[MQ_WHY_MAX], buf[4096];
-	FILE *f = may_be_other_office(a) ? stdout : tmpfile();
+	FILE *f = wants_any_office(a) ? stdout : tmpfile();
 	int rc = 0;
 	size_t n;
 

@@ -161,7 +161,8 @@ print_help(void)
 	    "  -v              like -i, and log all lines to and from agents\n"
 	    "  -V              print the version");
 	puts("  -W              let -v begin when everything is loaded\n"
-	    "  -Z file         NAME=value lines: directories, ${NAME} values");
+	    "  -Z file         read NAME=value lines, for directories and "
+	    "${NAME}");
 }
 
 /* The name of a switch of the Makefile, and its value, which is the name again
@@ -586,7 +587,7 @@ static int lock_fd;	/* never closed, as a close would end the lock */
 
 /* Returns the number of the process whose lock has just made fd_lock fail; 0 if
  * that process has ended meanwhile, or -1 if its number is not known here.
- * Exits if no file can be locked. */
+ * Exits if fd_lock failed for another reason than a lock of another process. */
 static long
 find_lock_owner(int fd)
 {
@@ -634,10 +635,13 @@ lock_office(void)
 	}
 }
 
-/* Writes the pid file, which all may read.  In version 0.1 this file is locked,
- * and only its owner can read it.  So the file is locked here, too, and stays
- * open, as a close would end the lock.  If others can read the file, the lock
- * of another process may be that of any user, and does not count. */
+/* Writes the pid file, which all may read.  A scheduler of version 0.1 has no
+ * other lock file: it locks the pid file, which then only its owner can read.
+ * So that it does not run together with this scheduler, the pid file is locked
+ * here, too, and stays open, as a close would end the lock.  If the lock fails
+ * and only the owner can read the file, a scheduler of version 0.1 runs.  If
+ * others can read the file, any user may have locked it, and the failure is
+ * ignored. */
 static void
 write_pid_file(void)
 {
@@ -846,9 +850,10 @@ sooner(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Sleeps until a descriptor is ready or a module has work, not at all with
- * has_work.  Reads the clocks, and lets modules use the descriptors.  While the
- * scheduler ends, only agents, queries and the deadline count. */
+/* Sleeps until a descriptor is ready or it is time for the work of a module; if
+ * has_work is 1, does not sleep.  Then reads the clocks, and lets modules use
+ * the descriptors.  While the scheduler ends, only agents, queries and the
+ * deadline count. */
 static void
 wait_for_work(int has_work)
 {
@@ -972,9 +977,8 @@ raise_descriptors(void)
 static void
 log_limits(long descriptors)
 {
-	log_info("limits maxta=%ld descriptors=%ld agent=%d is the "
-	    "number of descriptors that one agent needs", opt.agents,
-	    descriptors, CMD_FDS);
+	log_info("limits maxta=%ld descriptors=%ld agent=%d descriptors are "
+	    "needed for each agent", opt.agents, descriptors, CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "

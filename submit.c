@@ -100,7 +100,8 @@ usage(const char *why, const char *what)
 	return X_USAGE;
 }
 
-/* Sets an option; arg is "" if it has none: 0, or an exit code. */
+/* Sets an option.  arg is "" if the option has no argument.  Returns 0, or an
+ * exit code. */
 static int
 set_option(int c, const char *arg)
 {
@@ -156,8 +157,8 @@ set_option(int c, const char *arg)
 
 /*
  * Reads the options.  getopt cannot, as some options of sendmail have an
- * argument only in the same word.  Sets *next to the first recipient: 0, or an
- * exit code.
+ * argument only in the same word.  Sets *next to the index of the first
+ * recipient.  Returns 0, or an exit code.
  */
 static int
 parse_options(int argc, char **argv, int *next)
@@ -334,7 +335,7 @@ add_recipients(struct mail *m, struct input *in, char **rcpts)
 		return code;
 	if (opt.header)
 		mail_add_header_rcpts(m);
-	/* -oem is for programs: a person at a terminal has seen the lines */
+	/* -oem: a person at a terminal has read there what is wrong */
 	for_dsn = m->sender[0] != '\0' && (opt.errors == 'e' ||
 	    (opt.errors == 'm' && !isatty(2)));
 	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 && !for_dsn)) {
@@ -387,9 +388,10 @@ remove_file(struct post *p)
 	rights_use_group(0);
 }
 
-/* Writes header and body, and if direct is 0 the envelope before them: 0, or an
- * exit code after removing the file.  direct: the file goes into the queue, and
- * *body becomes the offset of the body. */
+/* Writes header and body.  direct is 1 for a file for the queue, and 0 for a
+ * file for router/, which gets the envelope before the header.  Sets *body to
+ * the offset of the body in a file without envelope.  Returns 0, or an exit
+ * code after removing the file. */
 static int
 write_message(struct mail *m, struct input *in, struct post *p, int direct,
     unsigned long *body)
@@ -465,7 +467,8 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 		say("%s may be in the queue nevertheless, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
-	post_remove(p);		/* only closes a renamed file */
+	/* closes the file, and removes it if it still has the name p->path */
+	post_remove(p);
 	return v != TAKEN ? X_TEMPFAIL : 0;
 }
 
@@ -714,9 +717,10 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets post office and table.  If both are the places that are compiled in,
- * keeps the group of a set-group-id bit and empties the environment; otherwise
- * gives the group up: 0, or -1 after saying why. */
+/* Sets post office and table.  Without -P, -C and -q, a program whose
+ * set-group-id bit opens the post office that is compiled in keeps its group,
+ * and empties the environment, so that both places are those compiled in.
+ * Otherwise the group is given up.  Returns 0, or -1 after saying why. */
 static int
 set_locations(void)
 {

@@ -86,7 +86,7 @@ echo box.example.org >"$tmp/other/mailname"
 chmod 640 "$tmp/other/mailname"
 like 'scheduler -n says that other users cannot read the name' \
     "$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" \
-    "other users get another name .*$tmp/other/mailname: chmod 644 it"
+    "mail of other users has another name .*$tmp/other/mailname: chmod 644 it"
 chmod 644 "$tmp/other/mailname"
 unlike 'scheduler -n says nothing of a name that all can read' \
     "$(MAILSHARE=$tmp/other \
