@@ -51,7 +51,7 @@ int	cmd_default_env(struct command *, const char *name, const char *value);
  * "# ".  cmd_close closes our ends, except those that are -1. */
 long	cmd_start(struct command *, int ours[2]);
 void	cmd_close(int in, int out);
-#define SIGNALS	32	/* above the signals of POSIX.1 on any system */
+#define SIGNALS	32	/* larger than the number of any POSIX.1 signal */
 #ifdef NO_SOCKETPAIR
 #define CMD_FDS	2	/* descriptors of our ends */
 #else

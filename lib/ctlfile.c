@@ -22,16 +22,16 @@
  *	who ^A action ^A status ^A diagnostic ^A remote host
  *
  * The file is input from another program.  It is read through one fixed buffer,
- * and every line is bounded.  A file that cannot be used gets a reason in words
- * (why).  A file that cannot be used now, because a living process has locked
- * it or memory is short, gets a delay as well (later).  All programs judge a
- * file alike: the scheduler sets a bad one aside, an agent takes no recipient
- * of it, mailq counts it as not readable.  Header blocks ("m", "M") are passed
- * over up to their first empty line, since lines in them may look like fields.
- * A T line names a host whose mail is to be tried now (ETRN).  The line
- * "rcvdfrom", with which ZMailer's smtpserver begins a file with a T line, is
- * passed over, too; it is no recipient.  scheduler-protocol(7) lists the
- * letters.
+ * and every line is bounded.  For a file that cannot be used, the member "why"
+ * is set, to a reason in words.  If it cannot be used now, because a living
+ * process has locked it or memory is short, the member "later" is set, too, to
+ * a delay.  All programs judge a file alike: the scheduler sets a bad one
+ * aside, an agent takes no recipient of it, mailq counts it as not readable.
+ * Header blocks ("m", "M") are passed over up to their first empty line, since
+ * lines in them may look like fields.  A T line names a host whose mail is to
+ * be tried now (ETRN).  The line "rcvdfrom", with which ZMailer's smtpserver
+ * begins a file with a T line, is passed over, too; it is no recipient.
+ * scheduler-protocol(7) lists the letters.
  *
  * A last line without a newline means that the file was cut.  A diagnostic and
  * a command are the exceptions, as a crash may interrupt their write; the next
@@ -600,8 +600,9 @@ is_alive(long pid)
 
 /* Returns 1 if the lock of the process is believed, by the rules at the top of
  * this file.  The fcntl lock of a process cannot be seen if the system has no
- * locks, or if another process has a lock on that byte; anybody who can read
- * the file can set one. */
+ * locks, or if another process was the first to lock that byte, as anybody who
+ * can read the file may do.  The lock of the recipient is then believed for
+ * LOCK_BELIEVED seconds, no longer. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
@@ -1029,7 +1030,8 @@ ctl_append_diag(const char *name, unsigned long off, const char *notary,
 	text_init(&t, line, sizeof(line) - 1);
 	if (fd >= 0) {
 		c = ctl_find_rcpt(name, off);
-		if (c == NULL)	/* the search may have ended within a line */
+		/* off may be within a line, whose rest is passed over */
+		if (c == NULL)
 			ctl_next_line(&kept);
 		ctl_diag_begin(&t, fd, off, header_offset(off),
 		    c == NULL ? -1 : c->drpt, when);

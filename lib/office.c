@@ -228,7 +228,7 @@ office_next_var(FILE *f, char line[OFFICE_LINE], unsigned *at)
 static char host_name[MAILNAME_SIZE];
 
 /* A name has labels of letters, digits, '-' and '_', with dots between (RFC
- * 1035).  A name with a '-' before it would be taken for an option. */
+ * 1035).  A name that begins with '-' would be taken for an option. */
 int
 mailname_is_valid(const char *s)
 {

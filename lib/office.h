@@ -10,8 +10,8 @@
  * machine without a clock. */
 #define STARTS_FILE	".starts"
 /* The end of the name of a double bounce in postman/: NAME.bounce-0-HOUR.  HOUR
- * is 0 in a new name, BOUNCE_NEW.  The next time that submit -q tidies, it sets
- * HOUR to the number of hours on its own clock, the tidy time of sub/tidy.c. */
+ * is 0 in a new name, BOUNCE_NEW.  The next time that submit -q tidies, it puts
+ * the hour of tidy time in place of 0; sub/tidy.c describes that time. */
 #define BOUNCE_MARK	".bounce-"
 #define BOUNCE_NEW	BOUNCE_MARK "0-0"
 /* In transport/, the beginning of the name of a control file that submit has

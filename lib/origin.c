@@ -372,10 +372,10 @@ diag_reason(const struct diags *n, unsigned long off)
 
 	if (n->due == 0)
 		return n->text;
-	/* ctlfile.c describes the text.  An offset above off ends the inner
-	 * loop.  "=" and an offset in place of a reason refer to an earlier
-	 * recipient; one that is not earlier is not followed, so the outer loop
-	 * ends, too. */
+	/* ctlfile.c describes the text.  The inner loop finds the last reason
+	 * whose recipient is at off or before.  If that is "=" and an offset
+	 * below off, the search is repeated for this offset.  So off gets
+	 * smaller each time, and the outer loop comes to an end. */
 	do {
 		s = next = n->text;
 		while ((next = strchr(next, '\1')) != NULL &&

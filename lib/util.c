@@ -999,7 +999,8 @@ line_start(struct lines *l, int fd, unsigned long off)
 	l->buf[0] = '\0';
 }
 
-/* Puts a newline for the NUL at the end of the last line. */
+/* Turns the NUL at the end of the line that was returned last into the newline
+ * that it was. */
 static void
 restore_newline(struct lines *l)
 {
@@ -1028,15 +1029,16 @@ read_at_pos(struct lines *l, char *to, size_t size)
 }
 
 /* Moves the line to the front of the buffer and fills the rest: 0, or -1 at the
- * end of the file or on an error.  If size says that pos is the end, the buffer
- * stays as it is, so that earlier lines can be read again. */
+ * end of the file or on an error.  If size says that pos is the end, a buffer
+ * that is not full stays as it is, so that earlier lines can be read again. */
 static int
 fill_buffer(struct lines *l)
 {
 	size_t n;
 
+	/* a full buffer has no room for the NUL behind the line */
 	if (l->size > 0 && l->pos == l->size && l->have < sizeof(l->buf))
-		return -1;	/* the buffer has room for a NUL */
+		return -1;
 	l->have -= l->used;
 	memmove(l->buf, l->buf + l->used, l->have);
 	l->used = 0;

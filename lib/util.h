@@ -103,10 +103,10 @@ struct text {
 
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
-/* Conversions: %s %c %d %u %ld %lu %%.  A number may have a width, with a 0
- * before the width if the number is not negative.  %s may have a precision, as
- * digits or '*'.  With '-', each conversion may have a width and is aligned to
- * the left, and %s adds bytes without escapes. */
+/* Conversions: %s %c %d %u %ld %lu %%.  A number may have a width, as in %4d;
+ * one that is never negative may have zeros in front, as in %04d.  %s may have
+ * a precision, as digits or '*'.  With '-', each conversion may have a width
+ * and is aligned to the left, and %s adds bytes without escapes. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Formats like snprintf, which old systems lack: 0, or -1 if the text is cut.
@@ -126,9 +126,9 @@ int	text_split(char *line, char **field, int n);
 /* ---- numbers and spans of time --------------------------------------- */
 
 /* Returns the value of the leading decimal digits of s, 0 if there are none.  A
- * value that does not fit loses its high bits, in every program of one machine
- * alike.  Sets the second argument, unless it is NULL, to the first byte after
- * the digits. */
+ * value that does not fit loses its high bits, so that all programs with an
+ * unsigned long of one size get the same number.  Sets the second argument,
+ * unless it is NULL, to the first byte after the digits. */
 unsigned long num_of(const char *, const char **);
 /* Reads a number from 0 to max: 0, or -1 if s begins with no digit, the number
  * is larger, or the last argument is NULL and something follows the digits. */
