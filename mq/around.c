@@ -9,6 +9,9 @@
  *	on hold: message 107-1
  *	queue/301-1 has no control file, for 5m
  *
+ * In the line of a message in deferred/, the text behind the colon is the
+ * reason why submit -q has deferred the message.
+ *
  * The directories of a post office of this machine are read, as far as the user
  * may.  A message of postman/ and its control file count as one.  Holds come
  * from the scheduler, or from the file of holds if none answers.  Message files

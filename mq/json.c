@@ -62,9 +62,9 @@ field_number(const char *name, double n, int known)
 		printf(",\"%s\":null", name);
 }
 
-/* Prints an array with an element for each recipient of the job: the address,
- * or with reasons the reason of the last deferral.  If the scheduler sent no
- * reasons of single recipients, each has the reason of the job. */
+/* Prints an array with an element for each recipient of the job: its address if
+ * reasons is 0, or the reason of its last deferral if reasons is 1.  If none of
+ * these recipients has a reason of its own, each has the reason of the job. */
 static void
 put_rcpts(const char *name, const struct mq_rcpts *r, const struct mq_job *j,
     int reasons)

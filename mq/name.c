@@ -9,10 +9,10 @@
  *	deferred/98	its file in deferred/, as mailq lists it
  *
  * The scheduler knows only the name 107-1, so mailq finds that before it sends
- * a command.  For a file of router/ or deferred/ the log of submit -q has the
- * message: the run that queues a file writes a line "accepted router=98
- * id=S107AbmKVCyz".  That log is the file submit or submit.log beside the
- * scheduler's log, or the scheduler's log itself.
+ * a command.  The log of submit -q tells which message a file of router/ or
+ * deferred/ became: the run that queues a file writes a line "accepted
+ * router=98 id=S107AbmKVCyz".  That log is the file submit or submit.log beside
+ * the scheduler's log, or the scheduler's log itself.
  *
  * If no clock was set, a spool id ends with a dot and the number of starts of
  * the scheduler (lib/office.c).  The number in the id of a waiting message

@@ -25,8 +25,9 @@
 /* ---- reading ----------------------------------------------------------- */
 
 /* Parses a pattern of addresses, without the < and > around it.  A slash is
- * added at its end, as pat_expand lets a pattern without a slash match any
- * host.  Returns NULL, or what is wrong. */
+ * added at its end, as mq_has_match adds one to the address.  Without that
+ * slash, pat_expand would add a slash and a '*', which match longer addresses,
+ * too.  Returns NULL, or what is wrong. */
 static const char *
 parse_address(char ***to, const char *s)
 {
@@ -124,8 +125,9 @@ mq_has_match(char *const *patterns, const char *before, const char *behind)
 	return 0;
 }
 
-/* Returns 1 if the destination passes.  Jobs of the channel dsn, which are DSNs
- * to be sent, pass a command only if that names the channel. */
+/* Returns 1 if the destination passes.  The channel dsn, whose jobs are DSNs to
+ * be sent, passes a command only if p->dest has a pattern that begins with
+ * "dsn/". */
 static int
 dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 {
@@ -183,8 +185,8 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 }
 
 /* Returns 1 if a message without jobs passes the filters on jobs, as far as
- * that can be said without a job.  Such a message is over, on disk, or
- * skipped. */
+ * that can be said without a job.  A message counts as evicted if it is not
+ * skipped and its DSN is not all that is left to do. */
 static int
 jobless_passes(const struct mq_pick *p, const struct mq_msg *m)
 {

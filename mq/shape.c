@@ -31,7 +31,7 @@ struct row {
 	const char *what[STATES];	/* member what of the last job
 					 * with that state */
 	const char *reason;		/* reason of most jobs */
-	unsigned long most;		/* jobs with reason */
+	unsigned long most;		/* jobs with that reason */
 	unsigned long same;		/* jobs with the reason of the last
 					 * job */
 };
@@ -134,7 +134,7 @@ show_rows(const struct mq_queue *q, void (*show)(const struct row *, int),
 
 /* ---- the shape -------------------------------------------------------- */
 
-/* Prints a number in at most this many columns: 123, 99k, 5M. */
+/* Prints a number, right-aligned in this many columns: 123, 99k, 5M. */
 static void
 put_number(unsigned long n, int width)
 {

@@ -46,8 +46,8 @@ static const struct {
 	{ MQ_OTHER, ANY, "%s" }		/* fits every state */
 };
 
-/* Prints the state in words, and end behind the words; or nothing if there are
- * no words, or the time of the next try says enough. */
+/* Prints the state in words, followed by the text end.  Prints nothing if there
+ * are no words, or if the time of the next try says enough. */
 static void
 put_state(const struct mq_job *j, const char *end)
 {

@@ -27,7 +27,7 @@
  * Threads are requested one by one, so a job that moves meanwhile may be shown
  * twice or not at all; the protocol has no snapshot.
  *
- * As in a dump everything is checked, and the first error ends the reading.
+ * As in a dump, everything is checked, and the first error ends the reading.
  * The scheduler's clock is taken to be the same as ours.
  */
 #include "mq.h"

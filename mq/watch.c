@@ -14,8 +14,9 @@
  * The line below a row is the reason why the destination is dead.  Rows for
  * which the terminal has no room are counted.
  *
- * Differences are to the queue of the last screen, which is kept.  There are
- * none if the scheduler sends no totals, or was started in between.
+ * Changes are found by comparison with the queue of the last screen, which is
+ * kept.  None are known if the scheduler sends no totals, or was started after
+ * that screen.
  */
 #include "mq.h"
 
