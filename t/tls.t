@@ -102,11 +102,11 @@ is '-N says that others can read passwords' \
     "smtp: the file of -A, pw: others can read it; chmod 600; mail would wait"
 is '-N says that a line does not say verified' \
     "$(says 'isp a b' -R isp:465 -X "$verifying")" \
-    "smtp: the line of isp in the file of -A does not say verified; \
+    "smtp: the line of isp in the file of -A does not say \"verified\"; \
 mail would wait"
 is '-N says that a line does not say clear' \
     "$(says 'isp a b verified' -R isp)" \
-    "smtp: the line of isp in the file of -A does not say clear, and \
+    "smtp: the line of isp in the file of -A does not say \"clear\", and \
 there is no -X; mail would wait"
 is '-N says that no host has a password' \
     "$(says 'ips a b clear' -R isp,other)" "smtp: pw has no line for isp; \
@@ -343,7 +343,7 @@ passwords "localhost:$port anna $secret"
 rules
 like 'a line without verified: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
-    -X "$tls")" '^deferall 4\.3\.5 .*does not say verified'
+    -X "$tls")" '^deferall 4\.3\.5 .*does not say "verified"'
 is 'a line without verified: no password is sent' "$(received)" 'EHLO QUIT '
 passwords 'localhost anna'
 like 'a line without a password: deferred' \
@@ -365,7 +365,7 @@ passwords "localhost anna $secret verified" 's@a.test anna other clear'
 rules
 like 'the line of the sender without verified: the reason names that line' \
     "$(feed 20-1 -- $R -A "$tmp/passwords" -X "$tls")" \
-    '^deferred 4\.3\.5 .*: the line of s@a.test in .* does not say verified'
+    '^deferred 4\.3\.5 .*: the line of s@a.test in .* does not say "verified"'
 passwords "localhost anna other verified" \
     "s@a.TEST anna $secret verified" 's@a.test bert second verified'
 rules
@@ -389,7 +389,7 @@ R="-R LOCALHOST:$port"
 passwords "localhost anna $secret verified"
 rules
 like 'a line without clear, and no program: deferred' "$(feed 10-1 -- $R \
-    -A "$tmp/passwords")" '^deferall 4\.3\.5 .*not say clear, and there is no'
+    -A "$tmp/passwords")" '^deferall 4\.3\.5 .*not say "clear", and there is no'
 is 'a line without clear, and no program: no password is sent' \
     "$(received)" 'EHLO QUIT '
 passwords "localhost anna $secret  clear "

@@ -99,7 +99,7 @@ parse_line(struct auth *a, char *s, size_t n, int by_program)
 	else if (strcmp(permission, by_program ? "verified" : "clear") != 0)
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
 		    "the file of -A does not say %s", a->key, by_program ?
-		    "verified" : "clear, and there is no -X");
+		    "\"verified\"" : "\"clear\", and there is no -X");
 }
 
 static struct auth *senders;	/* lines for senders, as in the file */
@@ -228,8 +228,8 @@ say_and_expect(struct esmtp *c, const char *line, const char *shown, int code)
 	    esmtp_read_reply(c, ES_HELO) == code ? 0 : -1;
 }
 
-/* The password as net_clean_byte leaves it; the password, and the argument of
- * AUTH PLAIN, in base64. */
+/* The secrets of a login: the password as net_clean_byte leaves it, the
+ * password in base64, and the argument of AUTH PLAIN. */
 static char clean_password[AUTH_SIZE], coded_password[CODED], coded_both[CODED];
 
 /* Codes user and password, and sets the secrets that esmtp.c hides in replies.

@@ -38,10 +38,11 @@
  * When the condition holds, the router gets the message again: a file with the
  * same sender, this recipient, its DSN parameters, the header and the body
  * appears in router/.  It is written, synced, and renamed to its inode number
- * (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that no
- * message gains the privilege of root.  Then the recipient is reported as
- * delivered without a DSN (ok3), as the new message has the DSN parameters.  A
- * crash between rename and report gives a second copy, never none.
+ * (lib/post.c).  If we are root, the file is given to the uid that is the
+ * recipient's privilege, or to nobody if there is none, so that no message
+ * gains the privilege of root.  Then the recipient is reported as delivered
+ * without a DSN (ok3), as the new message has the DSN parameters.  A crash
+ * between rename and report gives a second copy, never none.
  *
  * This agent delivers nothing and does not change the old message.  The retries
  * of the clause decide how often a condition is checked.

@@ -293,7 +293,7 @@ add_addrs(struct search *s, const char *name, int numeric)
 int
 net_read_address(struct net_addr *a, const char *s)
 {
-	static struct net_addrs addrs;	/* large; has the only result */
+	static struct net_addrs addrs;	/* large; gets a single address */
 	static const struct net_opt any;
 	struct search search;
 	const char *p;

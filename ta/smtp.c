@@ -100,7 +100,7 @@ static struct {
 	struct net_addrs addrs;	/* of the host, or of the last smart host */
 	int	repeated;	/* the message is older than FRESH */
 	int	nbroken;	/* addresses in broken */
-	/* Servers that ended a transaction before the message. */
+	/* Servers that broke off a transaction before they had the message. */
 	struct net_addr broken[BROKEN];
 	int	ndead;		/* addresses in dead */
 	/* Dead addresses, which are tried after all others. */
@@ -228,7 +228,8 @@ has_tries_left(void)
 	return attempt.in_use->addrs > 0 && attempt.in_use->sessions > 0;
 }
 
-/* Returns 1 if this server ended a transaction of the attempt. */
+/* Returns 1 if this server broke off a transaction of the attempt before it had
+ * the message. */
 static int
 has_broken_off(const struct net_addr *a)
 {

@@ -12,7 +12,8 @@
  *	$host $port	the server's name or address, and its port
  *	$socket		3, the descriptor at which the program gets a connection
  *			that we have made
- *	starttls	in a word: the program reads the greeting itself
+ *	starttls	alone or as a part of a longer word: the program reads
+ *			the greeting itself
  *
  * A program that ends before the server has said anything has failed.  The
  * reason is the first line with "error" or "fail" on its standard error, else

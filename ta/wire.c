@@ -21,7 +21,8 @@
  *
  * The state of the line is kept between pieces, so a CR at the end of a piece
  * and an LF at the beginning of the next piece are a pair.
- * Without a function put the same code only counts, for SIZE= and BODY=.
+ * If put is NULL, nothing is sent: the same code only measures the message, for
+ * SIZE= and BODY=.
  */
 #include "wire.h"
 
