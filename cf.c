@@ -891,16 +891,16 @@ set_param(const char *name, const char *value)
 	}
 }
 
-/* Returns 1 if the word is PARAM and a name; name is the word in lower case up
- * to a '='.  With "param" in small letters the name has to be known, as the
- * word may be a channel. */
+/* Returns 1 if the word is a PARAM.  lower is the word in lower case, up to a
+ * '='.  A word that does not have "PARAM" in capitals has to be the name of a
+ * known PARAM, as the word may be a channel. */
 static int
-is_param(const char *word, const char *name)
+is_param(const char *word, const char *lower)
 {
 	return strncmp(word, "PARAM", 5) == 0 ||
-	    (strncmp(name, "param", 5) == 0 &&
-	    (find_row(params, name + 5) != NULL ||
-	    find_value(foreign, name + 5) != NULL));
+	    (strncmp(lower, "param", 5) == 0 &&
+	    (find_row(params, lower + 5) != NULL ||
+	    find_value(foreign, lower + 5) != NULL));
 }
 
 /* Reads the token at rd.p, in the first column. */

@@ -433,7 +433,7 @@ static struct {
 				 * noted since may be waiting */
 } found;
 
-/* Sets q.largest, once a second at most. */
+/* Sets q.largest, unless it is set and was searched for in this second. */
 static void
 update_largest_message(void)
 {
@@ -473,7 +473,8 @@ is_core_full(void)
 }
 
 /* Returns 1 if the channel has more messages in core than its share, and not
- * fewer than least.  While recipients fill core, least alone counts. */
+ * fewer than least.  While recipients fill core, channels have no share: then
+ * the result is 1 if the channel does not have fewer messages than least. */
 static int
 is_above_share(const struct chan *chan, unsigned least)
 {
@@ -487,8 +488,9 @@ is_above_share(const struct chan *chan, unsigned least)
 }
 
 /* Returns the time at which the vertex is due, mono, not later than its expiry;
- * a READY vertex is due in the past.  Sets *timeless to 1 if the vertex waits
- * for an event that has no time; then returns the time of the next check. */
+ * a READY vertex is due in the past, unless its host is dead or its ring pauses
+ * after a failed start.  Sets *timeless to 1 if the vertex waits for an event
+ * that has no time; then returns the time of the next check. */
 static double
 vertex_due(const struct vertex *v, int *timeless)
 {
@@ -526,10 +528,10 @@ latest_retryat(const struct message *m, double at)
 }
 
 /* Returns when the file of the message is due if the message leaves core now,
- * mono; a time in the past if a vertex is READY; STAYS if the message cannot
- * leave.  Sets *until to the earliest time for its vertices, mono: the time of
- * the first vertex that has one, or of a retryat soon after; 0 if no vertex has
- * a time. */
+ * mono; or STAYS if the message cannot leave.  The time is in the past if a
+ * vertex is due; this module calls such a message READY.  Sets *until to the
+ * earliest time for its vertices, mono: the time of the first vertex that has
+ * one, or of a retryat soon after; 0 if no vertex has a time. */
 static double
 stub_due(const struct message *m, double *until)
 {
@@ -556,7 +558,7 @@ stub_due(const struct message *m, double *until)
 	at = first;
 	if (first < NEVER) {
 		*until = latest_retryat(m, first > now.mono ? first : now.mono);
-		if (first > now.mono)	/* no vertex is READY */
+		if (first > now.mono)	/* no vertex is due */
 			at = *until;
 	}
 	at = check < at ? check : at;
@@ -573,7 +575,7 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	/* If a vertex is READY, the file is read at the latest retryat within
+	/* If a vertex is due, the file is read at the latest retryat within
 	 * the hour; or, without such a retryat, when there is room. */
 	if (at <= now.mono)
 		at = until;

@@ -430,9 +430,9 @@ double	in_prep(fd_set *in, int *max);
 const char *in_load_named(const char *name);
 /* Makes a request for forgotten mail: the files are read again, and the request
  * acts on each vertex whose address one of the patterns matches; with patterns
- * NULL, on all vertices.  The kinds flush, delete or bounce a vertex;
- * REQUEST_WAKE, for a release, makes the vertex READY.  intake.c owns the
- * patterns from now on.
+ * NULL, on all vertices.  The kind says what it does to a vertex: REQUEST_WAKE,
+ * for a release, makes the vertex READY; the other kinds do what their names
+ * say.  intake.c owns the patterns from now on.
  * Returns the number of files; or -1 without memory, or when there are too many
  * requests. */
 enum request_kind {

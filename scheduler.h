@@ -418,9 +418,9 @@ struct counts {
 /*
  * ring: the threads between which one agent can be switched, those of one conf
  * and channel.  If the conf is bound, agents stay on their thread, and maxring
- * counts the agents of each thread.  order.c, which makes rings, and ta.c have
- * more members for each.  Finding a ring is O(rings), about the number of
- * clauses.
+ * counts the agents of each thread.  A ring has more members in struct ranking
+ * of order.c, which makes rings, and in struct pool of ta.c.  Finding a ring is
+ * O(rings), about the number of clauses.
  */
 struct ring {
 	struct ring *next;	/* of q.rings */

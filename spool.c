@@ -183,8 +183,9 @@ make_dir(const char *path, int mode)
 
 /* Makes or checks the post office itself: 0, or the exit code.  A user who may
  * write there can replace our directories and files; even if the sticky bit is
- * set, the user can make those that do not exist yet.  A group may write there:
- * only the administrator knows its members, and it may be the owner's own. */
+ * set, the user can make those that do not exist yet.  If the group may write
+ * there, this is only logged: the administrator alone knows the members of the
+ * group, which may have only the owner. */
 static int
 check_office(void)
 {
