@@ -21,8 +21,8 @@
  *			pattern of -x matches
  *	r- alone	failed, without a diagnostic line; lines on a delay do
  *			not count.  A job "failure" adds the line, which was
- *			lost in a crash.  In other jobs an agent may be about
- *			to write the line
+ *			lost in a crash.  Other jobs do not add it, as the
+ *			agent of the recipient may be about to write it
  *
  * For warnings the scheduler has written a line for each channel and host with
  * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
@@ -700,7 +700,8 @@ send_all(long *wait)
 	}
 }
 
-/* Answers the job.  failed: a DSN was not sent, for the reason in errno. */
+/* Answers the job.  failed: the job could not be finished, for the reason in
+ * errno; its DSNs may have been sent. */
 static void
 answer_job(int failed, long wait)
 {

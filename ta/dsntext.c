@@ -29,11 +29,11 @@
  * The postmaster can write the text: the forms delivery and delay, and those of
  * errormail (lib/form.c).
  *
- * Text from agents and messages stays text: it cannot add a field, a part or a
- * line.  In the part for people valid UTF-8 is kept, in lines of bounded length
- * behind an indent.  Fields are ASCII and folded.  All other bytes become
- * question marks.  The boundary has the random number of the file in private/,
- * which nobody can know before.
+ * Text from agents and messages stays text: it cannot add a field or a part.
+ * In the part for people it can have several lines, but each is behind an
+ * indent and of bounded length; valid UTF-8 is kept.  Fields are ASCII and
+ * folded.  All other bytes become question marks.  The boundary has the random
+ * number of the file in private/, which nobody can know before.
  *
  * A field keeps its blanks, also several in a row.  Where it is folded they
  * stand at the beginning of the new line, so unfolding restores them.
@@ -817,8 +817,9 @@ put_status(FILE *f, const struct dsn *r, const struct item *it)
 	fprintf(f, "Status: %.*s\n", (int)lib_status_len(s), s);
 }
 
-/* Writes the diagnostic: the reason if the recipient expired with a reason,
- * else the whole text. */
+/* Writes the diagnostic.  For a recipient that expired it is the reason, or the
+ * whole text if that has no reason; for a delay it is the text of the deferral;
+ * else it is the diagnostic that the agent gave. */
 static void
 put_diagnostic(FILE *f, const struct dsn *r, const struct item *it)
 {

@@ -61,8 +61,8 @@ struct dsn {
 /* Sets up the process of an agent that writes DSNs: 0, or -1 with errno.
  * machine is the name of this machine, NULL: mailname(NULL); router is the
  * socket of the router, "": none.  On OpenBSD the process can then open only
- * the forms, that socket, and the post office, which is the parent of the
- * working directory. */
+ * the forms, that socket, /dev/urandom, and the post office, which is the
+ * parent of the working directory. */
 int	dsn_agent_setup(struct dsn *, const char *machine, const char *router);
 /* Writes the DSN into private/ and syncs it, for post_send: 0, or -1 with errno
  * and no file left. */
