@@ -30,15 +30,16 @@
  *	End:
  *
  * Fields are separated by tabs, and times are seconds.  "-" stands for never or
- * none, and -1 for not known, in next of a v line and the size of a message.
- * Vertices are numbered in the order of message number, channel and host.
- * Flags is "h" for a message that is held, "r" for a message whose DSN is still
- * to be sent.  Recipients of a vertex have r lines when their reasons are not
- * all the same.  Of a destination, good and bad are numbers of reports, idle is
- * a number of agents, ready and waiting are numbers of vertices, cohorts are
- * hundredths, unused is the time since the last use, and tries are deaths in a
- * row.  These are the states of a vertex; what follows a colon is the text of
- * the field "what it waits for", which is empty in the other states:
+ * none.  The fields "next" of a v line and "size" of an m line have -1 when the
+ * value is not known.  Vertices are numbered in the order of message number,
+ * channel and host.  Flags is "h" for a message that is held, "r" for a message
+ * whose DSN is still to be sent.  Recipients of a vertex have r lines when
+ * their reasons are not all the same.  Of a destination, good and bad are
+ * numbers of reports, idle is a number of agents, ready and waiting are numbers
+ * of vertices, cohorts are hundredths, unused is the time since the last use,
+ * and tries are deaths in a row.  These are the states of a vertex; what
+ * follows a colon is the text of the field "what it waits for", which is empty
+ * in the other states:
  *
  *	retry		waits for its next try
  *	host		its host is dead

@@ -439,8 +439,9 @@ end_if_due(struct vertex *v)
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at = v->msg->born + s->expiry, until;
 	double untried_end = at + s->expiry2;	/* mono */
-	/* mono; end of the time for a first try, which begins with the arrival
-	 * or with our start at 0 */
+	/* mono; end of the time for a first try.  Here it is set to the
+	 * beginning of that time: the arrival or, if that is later, the start
+	 * of the daemon, which is 0 */
 	double try_end = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_PINNED)

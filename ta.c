@@ -65,15 +65,15 @@
  *
  * Trouble.  A failed fork stops the ring for 10 seconds.  An agent that dies
  * before its first #hungry stops the ring for an interval, with one line in the
- * log.  An agent that ends before it begins a job stops the ring for 1 second;
- * the time doubles with each such agent, up to 5 minutes.  If the command names
- * the host, such agents do not stop the ring, but the thread, for the next wait
- * of its retry list.  When an agent dies later, the tags on disk decide
- * (q_end_job): the job in work is deferred; jobs that it had not begun are
- * ready again and count no try.  An agent with jobs that is silent for the
- * clause's timeout is ended.  After 100 lines outside the protocol, or 100
- * lines in a row that are a #step or a repeated report, only #hungry and new
- * reports are signs of life.
+ * log.  An agent that ends after its first #hungry, but before it begins a job,
+ * stops the ring for 1 second; the time doubles with each such agent, up to 5
+ * minutes.  If the command names the host, agents of both kinds do not stop the
+ * ring, but the thread, for the next wait of its retry list.  When an agent
+ * dies later, the tags on disk decide (q_end_job): the job in work is deferred;
+ * jobs that it had not begun are ready again and count no try.  An agent with
+ * jobs that is silent for the clause's timeout is ended.  After 100 lines
+ * outside the protocol, or 100 lines in a row that are a #step or a repeated
+ * report, only #hungry and new reports are signs of life.
  *
  * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
  * which there are about as many as clauses; a report O(jobs of the agent) and
@@ -599,8 +599,8 @@ is_worn_out(const struct agent *a)
 	    (s->maxage > 0 && now.mono - a->start_time >= s->maxage);
 }
 
-/* Returns 1 if the agent may get more jobs.  After a reload its clause may have
- * another command. */
+/* Returns 1 if the agent may get more jobs.  An agent of an old ring may not:
+ * its clause may have another command since the reload. */
 static int
 can_get_jobs(const struct agent *a)
 {
@@ -976,10 +976,10 @@ note_agent_death(struct agent *a, int status)
 		    r->chan->name, q.nagents - 1);
 	}
 	/* An agent that sets no tags may have begun its oldest job unseen.  If
-	 * the agent has finished other jobs, the job counts as begun when it
-	 * was the oldest job of an earlier agent at the end of that agent.  If
-	 * the agent has finished none, the job counts as begun when more than
-	 * FAILURES agents in a row have begun no job. */
+	 * the agent has finished other jobs, the oldest job counts as begun
+	 * when an earlier agent, too, ended while that job was its oldest.  If
+	 * the agent has finished none, the oldest job counts as begun when more
+	 * than FAILURES agents in a row have begun no job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->pool->failures > FAILURES)))
 		q_end_job(&a->ta, reason);

@@ -90,8 +90,9 @@ struct waking {
 static struct {
 	struct thread *empty;	/* threads that were empty in this pass, linked
 				 * by next_empty */
-	double	move_at;	/* mono; when threads are moved that a reload
-				 * had no memory to move; 0: there are none */
+	double	move_at;	/* mono; the next try to move threads of old
+				 * rings, for which a reload had no memory; 0:
+				 * there are no such threads */
 } sweep;
 
 void
@@ -791,7 +792,8 @@ th_next_job(const struct ta *ta)
 	const struct thread *t = ta->thread;
 
 	/* with order=preempt, vertices on offer go before those on the list;
-	 * nta counts this agent, which is not one of the others */
+	 * nta counts this agent too, but can_add_agent takes the number of the
+	 * other agents */
 	if ((t->noffer > 0 && ring_is_preemptive(ta->ring)) ||
 	    why_blocked(t) != WHY_NONE || !can_add_agent(t, t->nta - 1))
 		return NULL;
