@@ -68,8 +68,8 @@
 #define SLACK		65536	/* bytes over a limit, for what submit and
 				 * agents add to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
-#define SETTLED		2.5	/* seconds; changes so far apart have different
-				 * modification times */
+#define SETTLED		2.5	/* seconds; two changes that are further apart
+				 * have different modification times */
 #define AGAIN_MOST	900	/* seconds; a longer pause is not doubled */
 #define DEFER_LEAST	60	/* least seconds between tries of deferred/ */
 #define RECOVER_LOOKS	10	/* intervals between looks at transport/ */
@@ -455,7 +455,7 @@ queue_copy(struct file *q)
 		else if (v == TAKEN && unlink(hidden) < 0)
 			say("cannot remove %s: %s", hidden, strerror(errno));
 	}
-	post_remove(&p);	/* only closes a renamed file */
+	post_remove(&p);	/* a renamed file is closed and not removed */
 	return v;
 }
 
@@ -476,7 +476,7 @@ copy_to_postman(const struct file *q)
 		say_cannot("make", to);
 	else
 		say("it is in the queue, and a copy is %s", to);
-	post_remove(&p);	/* only closes a renamed file */
+	post_remove(&p);	/* a renamed file is closed and not removed */
 }
 
 /* Moves a bad file to postman/: TAKEN, or LATER if it cannot be moved. */

@@ -248,8 +248,9 @@ enum copied in_copy(struct input *, FILE *, int last, unsigned long most);
  * without memory for it. */
 const char *head_read(struct header *, struct input *);
 void	head_free(struct header *);
-/* Returns the first field of this name behind the field at after (NULL: of the
- * header), or NULL. */
+/* Returns the next field of this name behind the field to which "after" points,
+ * or the first one of the header if "after" is NULL.  Returns NULL if there is
+ * none. */
 const char *head_find(const struct header *, const char *after,
 	    const char *name);
 const char *head_value(const char *field);	/* text behind the colon */

@@ -7,11 +7,12 @@
  *
  * If root has started the agent, a child that has become the user delivers, so
  * that files and links of a user never meet root's rights.  Two steps in the
- * mail directory need these rights, and the parent does both before: it makes
- * box.lock, and it makes a missing box exclusively and gives it to the user.
- * It does so only for a template without '/' and %h, as the administrator owns
- * all of such a path.  In any other directory the user must be able to make the
- * box, or have one.  With NO_INITGROUPS the child keeps root's other groups.
+ * mail directory need these rights, and the parent takes both before it makes
+ * the child: it makes box.lock, and it makes a missing box exclusively and
+ * gives it to the user.  It does so only for a template without '/' and %h, as
+ * the administrator owns all of such a path.  In any other directory the user
+ * must be able to make the box, or have one.  With NO_INITGROUPS the child
+ * keeps root's other groups.
  * Started by another user, the agent makes no child, and delivers into all
  * boxes that it may write to, for example as a member of the group "mail"; it
  * can make only the box of that user.
@@ -29,7 +30,7 @@
  *
  * A recipient that begins with '/' is a path of a mailbox, one that begins with
  * '|' a command for the shell.  The privilege that the router wrote behind the
- * address is the uid that writes or runs it; no other rule applies.
+ * address is the uid that writes to the mailbox or runs the command.
  *
  *	local pipe.x "|/usr/bin/prog" 1000	runs as the user 1000
  *	local pipe.x "|/usr/bin/prog" 65534	fails: a stranger wrote it
@@ -119,9 +120,9 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* u->name gets the name as the system spells it, which may differ in
-	 * case, if that spelling is safe; a name found by uid is used in no
-	 * path, so it need not be safe */
+	/* the system may spell the name with other letters in upper case;
+	 * u->name gets that spelling if it is safe.  A name found by uid is
+	 * used in no path, so it need not be safe. */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;
@@ -392,8 +393,8 @@ slow_entry(const struct mail *m, unsigned long *key)
  * than one agent for it at a time.  A job for several boxes delivers into one
  * after another, and a user who has a box in job after job could make the other
  * recipients wait again and again.  So in jobs for several boxes a slow user
- * gets no time: a lock is tried once, and after a delivery that hung there is
- * no try.  Returns 0, or -1 with the outcome.
+ * gets no time: a lock is tried once; if an earlier delivery hung, nothing is
+ * tried.  Returns 0, or -1 with the outcome.
  */
 static int
 spare_others(struct mail *m)

@@ -38,7 +38,8 @@
  *	s	quotes and backslashes are taken off the user
  *	b	the message becomes a batch of SMTP commands, as rsmtp takes it
  *	X	a dot at the beginning of a line is doubled
- *	T	codes for no such host, unavailable, no permission: mail waits
+ *	T	mail waits after the codes "no such host", "unavailable" and
+ *		"no permission", too
  *	B	codes outside sysexits are final, too
  *
  * Usually only root may work with the spool, so the agent is root and remains
