@@ -20,7 +20,7 @@
  * A command goes to the scheduler's command pipe, and its answer is printed
  * (mq/verbs.c).  mailq itself changes only two things in the post office, both
  * by a release: it removes the reason of mail that could not be routed, and
- * moves frozen mail to router/ (mq/unrouted.c).
+ * moves mail from freezer/ to router/ (mq/unrouted.c).
  */
 #include "mq/mq.h"
 #include "lib/agent.h"

@@ -3,21 +3,21 @@
  *
  *	2 messages wait in router, the oldest 3m old; is submit -q running?
  *	1 message waits in deferred, 5m old
- *	deferred/105761, tried 3 times, next 14:05 (in 2m): cannot be read
+ *	deferred/77, tried 3 times, next 14:05 (in 2m): cannot be read: ...
  *	3 messages were set aside in postman, the oldest 2d old
  *	on hold: smtp/example.org
  *	on hold: message 107-1
  *	queue/301-1 has no control file, for 5m
  *
- * In the line of a message in deferred/, the text behind the colon is the
- * reason why submit -q has deferred the message.
+ * In the line of a message in deferred/, the text behind the time is the reason
+ * why submit -q has deferred the message.
  *
  * The directories of a post office of this machine are read, as far as the user
  * may.  A message of postman/ and its control file count as one.  Holds come
  * from the scheduler, or from the file of holds if none answers.  Message files
- * without a control file are looked for here, but only if a scheduler of this
- * machine answered.  If none answered, such files are not reported: nobody
- * would load the message, even with a control file.
+ * without a control file are looked for only if a scheduler of this machine
+ * answered.  Without a scheduler no message is delivered, so a missing control
+ * file makes no difference then.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
  * only the sender would know of that mail.

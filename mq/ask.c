@@ -6,9 +6,9 @@
  * port 174 of this machine are tried in turn, until one sends a byte.
  *
  * TCP: once we are connected, the scheduler sends its dump without a request.
- * We shut down our side at once, which asks our scheduler for facts.  If the
- * scheduler has protocol 2, we connect once more and leave our side open, for
- * commands.
+ * We shut down our side of the connection at once: a scheduler of this package
+ * takes that as a request for facts.  If the scheduler has protocol 2, we
+ * connect once more and leave our side open, for commands.
  *
  * Pipes: the scheduler reads requests from a pipe at a known path, the request
  * pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it for
@@ -105,7 +105,8 @@ refuse_large_fd(int fd)
 	return -1;
 }
 
-/* Returns the span in $MAILQ_WAIT in seconds; usual if there is none. */
+/* Returns the seconds of the span in $MAILQ_WAIT.  If it has no span, returns
+ * the argument usual. */
 static long
 wait_limit(long usual)
 {
@@ -266,8 +267,9 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	return fd;
 }
 
-/* Returns 1 for a pipe of ours whose mailq was killed.  Such a pipe is old and
- * has no reader; a mailq opens its pipe a moment after making it. */
+/* Returns 1 for a pipe of ours whose mailq was killed.  Such a pipe has no
+ * reader and is old.  A young pipe without a reader may belong to a mailq that
+ * has just made it and is about to open it. */
 static int
 is_left_pipe(const char *path, const char *suffix)
 {

@@ -41,7 +41,7 @@ int	mq_find_state(const char *, size_t n);
 
 #define MQ_UNKNOWN	(-1)	/* in place of a number: not known, unless the
 				 * comment of the member says otherwise */
-#define MQ_NEVER	INT_MIN	/* expires: never, or not known */
+#define MQ_NEVER	INT_MIN	/* mq_job.expires: never, or not known */
 
 /* mq_word: a text that is stored once for all its users. */
 struct mq_word {
@@ -395,9 +395,9 @@ struct mq_order;
 int	mq_read_unrouted(struct mq_queue *, const char *po);
 /* Prints what mailq show says of po/deferred/NUM: its tries and reason. */
 void	mq_put_deferred(const char *po, const char *num);
-/* Releases the messages that words of the command match, or names them in a dry
- * run.  Removes these words from the command, except "all".  Returns an exit
- * code. */
+/* Releases the messages of deferred/ and freezer/ that words of the command
+ * match; a dry run only prints which messages these are.  Removes these words
+ * from the command, except "all".  Returns an exit code. */
 int	mq_release_words(struct mq_order *, const char *po);
 
 /* ---- names of messages (name.c) ------------------------------------ */

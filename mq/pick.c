@@ -185,8 +185,9 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 }
 
 /* Returns 1 if a message without jobs passes the filters on jobs, as far as
- * that can be said without a job.  A message counts as evicted if it is not
- * skipped and its DSN is not all that is left to do. */
+ * that can be said without a job.  If only the DSN to the sender is left of it,
+ * it passes in a listing that has no such filter, and never in a command.  Any
+ * other message counts as skipped or as evicted. */
 static int
 jobless_passes(const struct mq_pick *p, const struct mq_msg *m)
 {

@@ -33,7 +33,7 @@ static const struct {
 	{ MQ_LIMIT, "disk", "waits, its control file cannot be written now" },
 	{ MQ_LIMIT, "", "waits for a slot" },
 	{ MQ_LIMIT, ANY, "waits for a slot, %s is reached" },
-	{ MQ_NEXT, "", "its turn comes at once" },
+	{ MQ_NEXT, "", "waits only for its turn" },
 	{ MQ_AGENT, ANY, "no agent can be started: %s" },
 	{ MQ_HELD, "", "held" },
 	{ MQ_HELD, "message", "held" },
