@@ -58,7 +58,9 @@ warn_clause(const struct clause *cl, const char *f, ...)
 
 /* Returns the user of the agents of a clause.  As an earlier clause may have
  * set the user, an address that the clause matches is needed.  The clause's
- * first pattern is such an address, as a '*' also matches the byte '*'. */
+ * first pattern is taken for one, as '*' and '?' also match themselves.  A
+ * pattern with [ or \ may not match itself; then a user that earlier clauses
+ * set may be missed. */
 static uid_t
 get_agent_user(struct config *config, const struct clause *cl)
 {

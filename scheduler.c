@@ -419,7 +419,8 @@ exec_checker(char *address)
 
 	if (me.has_others)
 		print_error("scheduler: -n checks the configuration; no "
-		    "scheduler is started (ZMailer's -n is PARAMbouncesize 0)");
+		    "scheduler is started (for DSNs without the message, as "
+		    "with ZMailer's -n, set PARAMbouncesize 0)");
 	/* the arguments, from the last to the first, go before the values */
 	add_var(address != NULL ? split_address(address) : empty, 1);
 	add_var(address != NULL ? address : empty, 1);
@@ -525,9 +526,9 @@ log_new_error(int rc, int *last, const char *file)
 	*last = err;
 }
 
-/* Opens a new log where the old log was renamed.  If that fails, for
- * example without the directory, the old log stays in use; the error is logged
- * once. */
+/* Opens the log and the statistics log anew if their files were renamed or
+ * removed.  If an open fails, for example because the directory is missing, the
+ * old file stays in use; the error is logged once. */
 static void
 reopen_logs(void)
 {

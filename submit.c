@@ -277,8 +277,9 @@ catch_signals(void)
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Reads the rest of the message, so that its writer gets our status and no
- * closed pipe, and returns the code. */
+/* Returns the code, after reading the rest of the message unless a terminal
+ * sends it.  So the program that writes the message sees our exit status, and
+ * no closed pipe. */
 static int
 refuse(struct input *in, int code)
 {
@@ -717,10 +718,11 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets post office and table.  Without -P, -C and -q, a program whose
- * set-group-id bit opens the post office that is compiled in keeps its group,
- * and empties the environment, so that both places are those compiled in.
- * Otherwise the group is given up.  Returns 0, or -1 after saying why. */
+/* Sets post office and table.  If none of -P, -C and -q is given, and the group
+ * of our set-group-id bit may write to the compiled-in post office, we keep the
+ * group and empty the environment; post office and table are then the
+ * compiled-in ones.  Else we give up the group.  Returns 0, or -1 after saying
+ * why. */
 static int
 set_locations(void)
 {

@@ -24,8 +24,8 @@
  * "From " lines of UUCP use this name, so that an administrator sets it in one
  * place.  Some programs have an option or a table that overrides the name.
  *
- * Costs: of a name or an id O(length), and an lstat if the caller does not know
- * the time.
+ * Costs: a name or an id takes O(length), and an id an lstat if the caller
+ * does not know the time.
  */
 #include "office.h"
 #include <ctype.h>

@@ -9,9 +9,11 @@
 /* The file in the post office with the number of starts of the scheduler on a
  * machine without a clock. */
 #define STARTS_FILE	".starts"
-/* The end of the name of a double bounce in postman/: NAME.bounce-0-HOUR.  HOUR
- * is 0 in a new name, BOUNCE_NEW.  The next time that submit -q tidies, it puts
- * the hour of tidy time in place of 0; sub/tidy.c describes that time. */
+/* The mark behind the name of a double bounce in postman/: NAME.bounce-0-HOUR.
+ * A new double bounce has the mark BOUNCE_NEW, with 0 for HOUR.  The next round
+ * of tidying by submit -q replaces the second 0 by the hour of tidy time, which
+ * sub/tidy.c describes.  Only in marks of older versions is the first number
+ * not 0. */
 #define BOUNCE_MARK	".bounce-"
 #define BOUNCE_NEW	BOUNCE_MARK "0-0"
 /* In transport/, the beginning of the name of a control file that submit has

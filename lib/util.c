@@ -42,7 +42,7 @@
  * The hash table chains entries through links inside them, and doubles when it
  * is full.  If there is no memory to double it, its chains get longer.
  *
- * Nothing in this file knows about mail, and nothing here calls upwards.
+ * Only mask_addresses knows about mail, and nothing here calls upwards.
  */
 #include "util.h"
 #include <ctype.h>

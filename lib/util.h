@@ -2,8 +2,9 @@
  * util.h - functions that every program here shares, and the one place for
  * differences between systems.
  *
- * Text, log, clocks, memory, lines, a heap and a hash table.  Nothing in
- * this file knows about mail.  Switches (-DNO_...) are listed in Makefile.
+ * Text, log, clocks, memory, lines, a heap and a hash table.  Only the log,
+ * which can mask addresses, knows about mail.  Switches (-DNO_...) are listed
+ * in Makefile.
  */
 #ifndef UTIL_H
 #define UTIL_H
@@ -126,9 +127,10 @@ int	text_split(char *line, char **field, int n);
 /* ---- numbers and spans of time --------------------------------------- */
 
 /* Returns the value of the leading decimal digits of s, 0 if there are none.  A
- * value that does not fit loses its high bits, so that all programs with an
- * unsigned long of one size get the same number.  Sets the second argument,
- * unless it is NULL, to the first byte after the digits. */
+ * value that does not fit into an unsigned long loses its high bits, which is
+ * no error: programs whose unsigned long has the same size get the same number
+ * for the same digits.  Sets the second argument, unless it is NULL, to the
+ * first byte after the digits. */
 unsigned long num_of(const char *, const char **);
 /* Reads a number from 0 to max: 0, or -1 if s begins with no digit, the number
  * is larger, or the last argument is NULL and something follows the digits. */
