@@ -58,15 +58,21 @@
  * of these, as a retryat is not tried early.  When the message is loaded, its
  * age gives its vertices their places in the retry list.  A READY message that
  * had to leave stands in the queue of its channel, and is loaded when there is
- * room, or when its channel has fewer messages in core than another one.  If a
- * warning is due earlier the file is read for it, and the vertices wait on.  A
+ * room, or when its channel has fewer messages in core than another one; or
+ * after an hour without room, when it is overdue: then it gets its warning or
+ * expires, and leaves again.  If some of its vertices wait, a READY message
+ * leaves only if others cannot, and all wait up to an hour for the latest of
+ * these.  If a warning is due before the stub of a message that waits, the file
+ * is read for it, and the vertices wait on.  A
  * vertex has no time if its address is held, or if it has no command, for
  * example: its stub is due after an hour.  After a reload of the configuration
  * all stubs that wait are due, as mail may expire sooner, or may have got a
  * command; but a vertex that has a time still waits for this time.
- * PARAMevicted bounds the stubs.  At this bound no READY message makes room for
- * new mail.  A message that is forgotten gets no stub then: core keeps only the
- * time at which the directory of its file is read again (spool.c).
+ * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
+ * gets no stub: core keeps only the time at which the directory of its file is
+ * read again (spool.c).  READY messages are forgotten then only if there was no
+ * room for ten seconds, so that new mail of other channels is found behind that
+ * of a channel that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -96,15 +102,21 @@
 
 #define BATCH_FILES	200	/* files loaded in one pass */
 #define BATCH_BEYOND	25	/* files loaded in one pass with core full */
+#define BATCH_PASSED	10	/* the same with all stubs that there may be */
 #define BATCH_ENTRIES	4000	/* directory entries checked in one pass */
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, after -E's
 				 * bound */
+#define STALLED		10	/* seconds without room, after which new mail is
+				 * loaded though there may be no further stub */
+#define STUBLESS	900	/* seconds until the directory of a READY
+				 * message or of a skipped file without a stub
+				 * is read again */
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
 				 * nothing happens before */
 #define CHECK		3600	/* seconds until the file of a vertex that waits
 				 * without a time is read */
-#define TOGETHER	3600	/* seconds by which a retryat of one vertex may
+#define TOGETHER	3600	/* seconds by which the wait of one vertex may
 				 * delay the stub of a message */
 #define REQUEST_MOST	32767U	/* largest number of a request; 15 bits */
 #define CHOICE		10	/* messages that can leave among which one is
@@ -116,7 +128,7 @@
 
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
- * is due.  Where pointers have eight bytes, a stub with a name of up to 9 bytes
+ * is due.  Where pointers have eight bytes, a stub with a name of up to 7 bytes
  * and its places in a hash and a heap need 64 bytes.  malloc, and arrays that
  * grow by doubling, make this 70 to 85 bytes in practice.
  * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
@@ -128,11 +140,15 @@ struct stub {
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
 	int	born;		/* mono; born of the message */
+	unsigned short mtime;	/* MTIME_BITS of the message file */
 	unsigned seen : 15;	/* number of the last request that the message
 				 * has been checked for */
 	unsigned is_skipped : 1;	/* a struct skipped follows the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
+
+/* 16 bits of a struct spool_time. */
+#define MTIME_BITS(t)	(((t).s + (t).ns) & 0xffff)
 
 struct skipped {
 	struct skip skip;
@@ -171,16 +187,20 @@ stub_named(const char *name)
 /* past: what is known of a message before its file is read. */
 struct past {
 	int	known;		/* 1: the message was in core before */
-	int	has_born;	/* 1: born is set, from a stub */
+	int	has_born;	/* 1: born and mtime are set, from a stub */
+	unsigned short mtime;	/* as in struct stub */
 	int	until;		/* mono; earliest time for the vertices */
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
+	int	is_overdue;	/* 1: the stub was overdue */
 	struct skipped s;	/* s.skip.why NULL: the file was not skipped */
 };
 
 static unsigned last_request;	/* number of the last request, at most
 				 * REQUEST_MOST */
+static unsigned last_cancel;	/* number of the last delete or bounce of the
+				 * lap, or 0 */
 static unsigned stubs_behind;	/* stubs that have not seen all requests */
 
 /* Returns 1 if there are as many stubs as PARAMevicted allows. */
@@ -218,14 +238,15 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
 }
 
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
- * READY message c is the channel that counts the message, else NULL.  Returns
- * 0; or -1 without memory or if PARAMevicted allows no further stub: then the
- * directory of the file is read again at that time.  A locked file always gets
- * a stub, as a request may wait for the end of the lock; the locks are as few
- * as the agents of an earlier scheduler. */
+ * READY message c is the channel that counts the message, else NULL.  m is the
+ * message, or NULL for a skipped file.  Returns 0; or -1 without memory or if
+ * PARAMevicted allows no further stub: then the directory of the file is read
+ * again at that time, or after STUBLESS seconds.  A locked file always gets a
+ * stub, as a request may wait for the end of the lock; the locks are as few as
+ * the agents of an earlier scheduler. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
-    int born, const struct skipped *k)
+    const struct message *m, const struct skipped *k)
 {
 	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
@@ -237,12 +258,16 @@ make_stub(const char *name, struct chan *c, double at, double until,
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
-		spool_reread_at(name, at);
+		spool_reread_at(name, c != NULL || k != NULL ?
+		    now.mono + STUBLESS : at);
 		return -1;
 	}
 	memcpy(s->name, name, len);
 	s->until = until;
-	s->born = born;
+	if (m != NULL) {
+		s->born = m->born;
+		s->mtime = MTIME_BITS(m->time);
+	}
 	s->seen = last_request;
 	s->is_skipped = k != NULL;
 	if (k != NULL)
@@ -267,6 +292,7 @@ remove_stub(const char *name, struct past *p)
 		return;
 	p->until = s->until;
 	p->born = s->born;
+	p->mtime = s->mtime;
 	p->seen = s->seen;
 	get_skipped(s, &p->s);
 	p->has_born = !s->is_skipped;
@@ -277,6 +303,7 @@ remove_stub(const char *name, struct past *p)
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
 		h = &c->ready;
+	p->is_overdue = heap_when(h, &s->due) + CHECK <= now.mono;
 	heap_del(h, &s->due);
 	if (h->n == 0) {
 		free(h->v);
@@ -329,7 +356,7 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 
 	end_lap();
 	if (requests == NULL) {		/* numbers begin again */
-		last_request = 0;
+		last_request = last_cancel = 0;
 		while ((l = hash_each(&stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
 	}
@@ -353,6 +380,8 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 		requests = r;
 	}
 	r->number = ++last_request;
+	if (kind == REQUEST_DELETE || kind == REQUEST_BOUNCE)
+		last_cancel = last_request;
 	stubs_behind = stubs.n;
 	must_begin_lap = 1;
 	return 0;
@@ -380,28 +409,32 @@ cancel_later(struct vertex *v, enum cancel how)
 }
 
 /* Executes requests on the vertex: those with numbers above seen, for this
- * host; host "": those for patterns. */
+ * host; host "": those for patterns.  The first delete or bounce counts, as it
+ * does for a vertex in core. */
 static void
 apply_requests(struct vertex *v, const char *host, unsigned seen)
 {
 	struct hlink *l = hash_first(&requests_of_hosts, hash_text(host, 0));
-	const struct request *r;
+	const struct request *r, *end = NULL;
 
-	for (; l != NULL && v->state != V_DONE && v->state != V_PINNED;
-	    l = hash_next(l)) {
+	if (v->state == V_DONE || v->state == V_PINNED)
+		return;
+	for (; l != NULL; l = hash_next(l)) {
 		r = OWNER(struct request, link, l);
 		if (r->number <= seen || strcmp(r->host, host) != 0 ||
 		    !th_is_matched(v->thread, r->patterns))
 			continue;
-		if (r->kind == REQUEST_DELETE)
-			cancel_later(v, CANCEL_DELETE);
-		else if (r->kind == REQUEST_BOUNCE)
-			cancel_later(v, CANCEL_BOUNCE);
-		else if (r->kind == REQUEST_WAKE)
+		if (r->kind == REQUEST_WAKE)
 			th_requeue(v, 0, 0);
-		else if (v->thread->held == NULL)
-			th_flush(v->thread, v);
+		else if (r->kind == REQUEST_FLUSH && v->thread->held == NULL)
+			th_flush(v->thread, v, 0);
+		else if (r->kind != REQUEST_FLUSH &&
+		    (end == NULL || r->number < end->number))
+			end = r;
 	}
+	if (end != NULL)
+		cancel_later(v, end->kind == REQUEST_DELETE ? CANCEL_DELETE :
+		    CANCEL_BOUNCE);
 }
 
 /* Executes the commands in the file of the message, and the requests with
@@ -419,6 +452,19 @@ apply_commands(struct message *m, unsigned seen)
 		apply_requests(v, "", seen);
 		apply_requests(v, v->thread->host, seen);
 	}
+}
+
+/* Returns 1 if a request with a number above seen deletes the DSN of a message
+ * of which nothing else is left. */
+static int
+is_dsn_deleted(unsigned seen)
+{
+	const struct request *r = requests;
+
+	while (r != NULL && (r->number <= seen || r->kind != REQUEST_DELETE ||
+	    !pat_matches_address(r->patterns, "dsn/failure")))
+		r = r->next;
+	return r != NULL;
 }
 
 /* ---- room in core ------------------------------------------------------ */
@@ -462,14 +508,20 @@ is_full_of_rcpts(void)
 	return q.rcpts >= q.largest->rcpts + rcpts;
 }
 
+/* Returns 1 if core has n messages more than PARAMactive allows. */
+static int
+is_core_over(unsigned n)
+{
+	unsigned msgs = q.config->active;
+
+	return msgs > 0 && q.messages.n >= q.nheld + q.nfed_dsn + msgs + n;
+}
+
 /* Returns 1 if core has no room for one message more. */
 static int
 is_core_full(void)
 {
-	unsigned msgs = q.config->active;
-
-	return (msgs > 0 && q.messages.n >= q.nheld + q.nfed_dsn + msgs) ||
-	    is_full_of_rcpts();
+	return is_core_over(0) || is_full_of_rcpts();
 }
 
 /* Returns 1 if the channel has more messages in core than its share, and not
@@ -512,26 +564,35 @@ vertex_due(const struct vertex *v, int *timeless)
 
 #define STAYS	(-1.0)
 
-/* Returns the latest retryat of the message that is at most TOGETHER seconds
- * later than at, mono; or at. */
+static const struct chan no_channel;	/* has no messages */
+
+/* Returns the end of the wait of the message, mono: first, when the first
+ * vertex is due, or the latest retryat in TOGETHER seconds after that.  If a
+ * vertex is due, first is now, and the other vertices count as if each had a
+ * retryat, at most TOGETHER seconds later: so those that wait are not tried
+ * early each time that the message has to leave. */
 static double
-latest_retryat(const struct message *m, double at)
+wait_end(const struct message *m, double first)
 {
 	const struct vertex *v;
-	double last = at;
+	double last = first, most = first + TOGETHER, at;
+	int is_ready = first <= now.mono;
 
-	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
-		if (v->state == V_WAIT && v->dated && v->wakeup > last &&
-		    v->wakeup <= at + TOGETHER)
-			last = v->wakeup;
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
+		if (v->state != V_WAIT || (!is_ready && (!v->dated ||
+		    v->wakeup > most)))
+			continue;
+		at = v->wakeup < most ? v->wakeup : most;
+		last = at > last ? at : last;
+	}
 	return last;
 }
 
 /* Returns when the file of the message is due if the message leaves core now,
  * mono; or STAYS if the message cannot leave.  The time is in the past if a
  * vertex is due; this module calls such a message READY.  Sets *until to the
- * earliest time for its vertices, mono: the time of the first vertex that has
- * one, or of a retryat soon after; 0 if no vertex has a time. */
+ * earliest time for its vertices, mono: wait_end; or 0 if no vertex has a
+ * time. */
 static double
 stub_due(const struct message *m, double *until)
 {
@@ -557,7 +618,7 @@ stub_due(const struct message *m, double *until)
 	}
 	at = first;
 	if (first < NEVER) {
-		*until = latest_retryat(m, first > now.mono ? first : now.mono);
+		*until = wait_end(m, first > now.mono ? first : now.mono);
 		if (first > now.mono)	/* no vertex is due */
 			at = *until;
 	}
@@ -575,12 +636,11 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	/* If a vertex is due, the file is read at the latest retryat within
-	 * the hour; or, without such a retryat, when there is room. */
+	/* a message of which all vertices are due is read when there is room */
 	if (at <= now.mono)
 		at = until;
 	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
-	    warning < at ? warning : at, until, m->born, NULL) < 0;
+	    warning < at ? warning : at, until, m, NULL) < 0;
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
@@ -593,7 +653,8 @@ forget_message(struct message *m)
  * messages that wait can leave, and the one that is due last is chosen.  If c
  * is not NULL, room is needed for a message of the channel c: of CHECKED_MOST
  * messages, READY ones of other channels above their shares can leave, and the
- * one loaded last is chosen.  The next search begins behind the chosen message,
+ * one loaded last is chosen, if possible one without a vertex that waits.  The
+ * next search begins behind the chosen message,
  * so messages that are due at the same time take turns.
  */
 static struct message *
@@ -627,6 +688,9 @@ choose_leaver(const struct chan *c)
 			most = most < looked + CHECKED_NEAR ? most :
 			    looked + CHECKED_NEAR;
 			rank = wants_waiting ? at : (double)m->load_event;
+			if (!wants_waiting && until > now.mono)
+				rank = -until;	/* its READY vertices would have
+						 * to wait for the others */
 			if (best == NULL || rank > highest) {
 				highest = rank;
 				best = m;
@@ -723,6 +787,8 @@ apply_cancel(struct message *m, struct ctl *c)
 	else if (chan != NULL && strcmp(c->channel, "dsn") == 0 &&
 	    strcmp(c->host, "delay") != 0)
 		m->dsn_due = c->ndiag = 0;
+	else if (chan != NULL && strcmp(c->channel, "dsn") == 0)
+		c->has_delays = 0;
 }
 
 /* Returns the seconds since this stamp; 0 when one of the clocks is wrong. */
@@ -784,7 +850,8 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	m->loaded_at = NOW;
+	/* without room for an hour there is no minute for a first try */
+	m->loaded_at = p->is_overdue ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known || p->s.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
@@ -792,6 +859,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->failed = c->nfailed > 0;
 	m->some_done = c->ndelivered > 0;
 	m->dsn_stale = c->ndiag > 0;
+	m->has_delays = c->has_delays != 0;
 	m->dsn_due = (m->dsn_due && m->failed) || m->dsn_stale;
 	m->verbose = c->has_verbose != 0;
 	m->notify = c->all_notify;
@@ -854,6 +922,7 @@ load_open_file(struct ctl *c, struct past *p)
 	struct vertex *v;
 	struct thread *t;
 	struct stat st;
+	struct spool_time time;
 	struct past old;
 
 	memset(&st, 0, sizeof(st));
@@ -864,6 +933,14 @@ load_open_file(struct ctl *c, struct past *p)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* the new name may have an old stub */
 		remove_stub(c->name, &old);
+	/* The name has an inode number, which the system uses again.  With
+	 * another time of its message file, this is not the message of the
+	 * stub. */
+	spool_time(&st, &time);
+	if (!c->later && p->has_born && p->mtime != MTIME_BITS(time)) {
+		memset(p, 0, sizeof(*p));
+		p->seen = last_request;
+	}
 	if (!c->later && !p->known && p->s.skip.why == NULL)
 		p->known = spool_was_scanned(c->name, &st);
 	if (c->why == NULL) {
@@ -878,6 +955,8 @@ load_open_file(struct ctl *c, struct past *p)
 			c->why = "its body offset is behind the end of the "
 			    "message";
 	}
+	if (c->why == NULL && m->nr == 0 && is_dsn_deleted(p->seen))
+		m->dsn_due = 0;
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
 			set_skipped(c, "its files cannot be removed");
@@ -924,7 +1003,7 @@ skip_file(const struct ctl *c, const struct past *p)
 		k.skip.since = p->s.skip.since;
 	/* a request waits for a locked file; a file with an error counts as
 	 * having seen all requests, as the error may last for ever */
-	if (make_stub(c->name, NULL, now.mono + c->later, p->until, p->born,
+	if (make_stub(c->name, NULL, now.mono + c->later, p->until, NULL,
 	    &k) == 0 && c->pid != 0) {
 		s = stub_named(c->name);
 		s->seen = p->seen;
@@ -1019,9 +1098,12 @@ load_in_turn(int *forgotten, enum loaded (*load_one)(int forgotten))
 static struct {
 	char	name[NAME_MAX_];	/* of the next new file, or "" */
 	int	forgotten;	/* 1 when it is the turn of forgotten mail */
-	long	files;		/* files opened in this scan */
+	long	files;		/* new files opened in this scan */
 	double	began;		/* mono; when this scan began */
 	double	next_at;	/* mono; when the next scan may begin */
+	double	pass_at;	/* mono; new mail may be loaded from then on
+				 * though there is no room for a stub; 0: core
+				 * was not full since the last time */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1045,14 +1127,16 @@ static int
 has_new_file(void)
 {
 	char *name = scan.name;
+	int is_told;		/* 1: the name is from a datagram */
 
 	if (*name != '\0')
 		return 1;
-	while (scan.entries > 0 && spool_next_file(name)) {
+	while (scan.entries > 0 && spool_next_file(name, &is_told)) {
 		scan.entries--;
 		/* when core is full the file itself is checked, as room is
 		 * made for a regular file only */
-		if (message_named(name) == NULL && stub_named(name) == NULL &&
+		if (message_named(name) == NULL &&
+		    (is_told || stub_named(name) == NULL) &&
 		    spool_is_file_due(name, is_core_full()))
 			return 1;
 	}
@@ -1073,8 +1157,32 @@ poorest_channel(void)
 	return best;
 }
 
-/* Returns the stub that is loaded next, or NULL: a READY one of a channel that
- * is not above its share, or else the one that is due first. */
+/* Returns a stub that is overdue, or NULL: there was no room for it for an
+ * hour, or it has not seen a delete or bounce.  Its file is read without room:
+ * the message may expire, a warning may be due, and such a command is written
+ * to the file. */
+static const struct stub *
+overdue_stub(void)
+{
+	const struct heap *h = &due_stubs;
+	const struct chan *c = q.chans;
+	const struct stub *s;
+
+	for (;; c = c->next) {
+		s = h->n == 0 ? NULL : OWNER(struct stub, due, h->v[0].timer);
+		/* a stub that has not seen the command was due before others */
+		if (s != NULL && (h->v[0].when + CHECK <= now.mono ||
+		    (s->seen < last_cancel && h->v[0].when <= now.mono)))
+			return s;
+		if (c == NULL)
+			return NULL;
+		h = &c->ready;
+	}
+}
+
+/* Returns the stub that is loaded next, or NULL: an overdue one, or a READY one
+ * of a channel that is not above its share, or else the one that is due
+ * first. */
 static const struct stub *
 next_stub(void)
 {
@@ -1082,6 +1190,8 @@ next_stub(void)
 	    heap_first(&due_stubs);
 	struct chan *c = poorest_channel();
 
+	if (overdue_stub() != NULL)
+		return overdue_stub();
 	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
 	    c->ready.v[0].when < heap_when(&due_stubs, t)))
 		t = heap_first(&c->ready);
@@ -1089,30 +1199,36 @@ next_stub(void)
 }
 
 /* Loads a message of forgotten or of new mail.  If core was full, a message of
- * a channel above its share leaves, or else the loaded message itself. */
+ * a channel above its share leaves; or the loaded message itself if there is
+ * none, or if its stub was overdue. */
 static enum loaded
 load_next(int forgotten)
 {
-	int full = is_core_full(), opened;
+	int full = is_core_full(), opened, is_overdue = 0;
 	const struct stub *s;
 	struct message *m, *leaver;
 	char name[NAME_MAX_];
 
-	if (forgotten && (s = next_stub()) != NULL)
+	if (!full)
+		scan.pass_at = 0;
+	if (forgotten && (s = next_stub()) != NULL) {
 		strcpy(name, s->name);
-	else if (!forgotten && has_new_file())
+		is_overdue = s == overdue_stub();
+	} else if (!forgotten && has_new_file())
 		strcpy(name, scan.name);
 	else
 		return LOADED_NONE;
 	if (!forgotten)
 		scan.name[0] = '\0';
 	m = load_file(name, &opened);
-	if (opened && scan.files++ == 0)
+	if (opened && !forgotten && scan.files++ == 0)
 		scan.began = now.mono;
 	if (m == NULL)
 		return LOADED_FILE;
-	if (full) {
-		leaver = m->chan == NULL ? NULL : choose_leaver(m->chan);
+	/* a warning on an overdue message is sent before the message leaves */
+	if (full && !(is_overdue && m->ndsn > 0)) {
+		leaver = m->chan == NULL || is_overdue ? NULL :
+		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
 	}
 	return LOADED_MESSAGE;
@@ -1138,10 +1254,24 @@ load_when_full(void)
 			break;
 	if (!is_core_full())
 		return load_in_turn(&scan.forgotten, load_next);
-	if (scan.beyond == BATCH_BEYOND)
+	/* messages that came without room may have had to stay then */
+	for (n = 0; is_core_over(BATCH_BEYOND) && n < BATCH_FILES &&
+	    (m = choose_leaver(&no_channel)) != NULL; n++)
+		forget_message(m);
+	if (scan.beyond == BATCH_BEYOND || is_core_over(BATCH_BEYOND)) {
+		scan.no_room = scan.beyond < BATCH_BEYOND;
 		return LOADED_NONE;
-	if (scan.name[0] != '\0' && !is_stub_limit_reached()) {
+	}
+	if (overdue_stub() != NULL) {
 		scan.beyond++;
+		return load_next(1);
+	}
+	if (scan.pass_at == 0)
+		scan.pass_at = now.mono + STALLED;
+	if (scan.name[0] != '\0' && (!is_stub_limit_reached() ||
+	    now.mono >= scan.pass_at)) {
+		if (++scan.beyond == BATCH_PASSED && is_stub_limit_reached())
+			scan.pass_at = now.mono + NO_ROOM;
 		return load_next(0);
 	}
 	c = poorest_channel();
@@ -1209,7 +1339,7 @@ in_load_files(void)
 	    (got == LOADED_NONE && !scan.no_room && scan.entries == 0);
 }
 
-/* Datagrams are not read while no message may be loaded. */
+/* Datagrams are not read while new mail waits for room. */
 double
 in_prep(fd_set *in, int *max)
 {
@@ -1218,8 +1348,10 @@ in_prep(fd_set *in, int *max)
 
 	if (wait > 0)
 		return wait;
-	if (scan.no_room)
-		return NO_ROOM;
+	if (scan.no_room && !must_begin_lap)
+		later = NO_ROOM;
+	if (scan.no_room && scan.name[0] != '\0')
+		return later;
 	wait = spool_prep(in, max);
 	return wait < later ? wait : later;
 }

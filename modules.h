@@ -19,9 +19,9 @@
 int	spool_setup(int check_only);
 /* Sets name, of NAME_MAX_ bytes as in the functions below, to the next
  * entry that may be a control file, as a path below transport/: names from
- * datagrams first, then those of the scan.  Returns 1, or 0 if there is none
- * now.  Sets q.scanned. */
-int	spool_next_file(char *name);
+ * datagrams first, then those of the scan; *is_told is 1 for a datagram.
+ * Returns 1, or 0 if there is none now.  Sets q.scanned. */
+int	spool_next_file(char *name, int *is_told);
 /* About once a second, looks which directories have changed. */
 void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
@@ -320,10 +320,10 @@ void	th_run_timer(struct thread *);
  * vertices that the current run has deferred stay in WAIT. */
 void	th_trigger_host(const char *host);
 /* Makes one vertex of the thread due, which is READY or in WAIT; or with NULL,
- * all of them.  This starts a queueonly thread, too.  Ends the dead time of the
- * destination and the pause of its ring after failed starts; limits and holds
- * stay. */
-void	th_flush(struct thread *, struct vertex *one);
+ * all of them.  This starts a queueonly thread, too.  With is_revived, ends the
+ * dead time of the destination and the pause of its ring after failed starts;
+ * limits and holds stay. */
+void	th_flush(struct thread *, struct vertex *one, int is_revived);
 /* Removes a vertex, which no agent has, from its list.  The caller calls
  * th_update. */
 void	th_dequeue(struct vertex *);

@@ -326,14 +326,15 @@ drop_if_gone(struct message *m)
 	return 1;
 }
 
-/* Returns 1 if the vertex's host has died since the message was loaded, and has
- * not answered since. */
+/* Returns 1 if the vertex's host has died since the message came, and has not
+ * answered since.  A message that was forgotten came before it was loaded. */
 static int
 has_host_died(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
 
-	return t->deaths > 0 && t->death_event > v->msg->load_event;
+	return t->deaths > 0 && (v->msg->was_forgotten ||
+	    t->death_event > v->msg->load_event);
 }
 
 /* Returns the time of the last try of the vertex or of its host, wall; 0: there
@@ -360,8 +361,7 @@ expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 	struct text t;
 
 	/* the host was the cause if the recipient had no try of its own */
-	if (why == NULL && (has_host_died(v) ||
-	    (v->msg->was_forgotten && v->thread->deaths > 0)))
+	if (why == NULL && has_host_died(v))
 		why = v->thread->reason;
 	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s after ", how);
@@ -569,7 +569,8 @@ add_reasons(struct text *t, const struct vertex *v)
 }
 
 /* Writes the lines for warnings that are due (ctlfile.c), one for all portions
- * at a host: 0, or -1 when the disk cannot be written. */
+ * at a host: 0, or -1 when the disk cannot be written.  With has_delays the
+ * file has the lines. */
 static int
 write_delay_lines(struct message *m)
 {
@@ -594,13 +595,14 @@ write_delay_lines(struct message *m)
 		if (s->expiry > 0 && born >= SANE_WALL)
 			text_add(&f, "%ld", born + s->expiry);
 		text_init(&t, why, sizeof(why));
-		r = add_reasons(&t, v);
+		r = m->has_delays ? NULL : add_reasons(&t, v);
 		if (r != NULL && ctl_append_diag(m->name, r->off, fields, "",
 		    why, 0) < 0)
 			return -1;
 		for (w = v; w != NULL; w = find_next_portion(w))
 			w->warned = ndue;
 	}
+	m->has_delays = 0;
 	return 0;
 }
 
@@ -633,7 +635,7 @@ q_run_message_timer(struct message *m)
 	else if (write_all_tags(m) < 0 && !drop_if_gone(m) &&
 	    next > now.mono + CHECK_AGAIN)
 		next = now.mono + CHECK_AGAIN;
-	at = q_next_warning(m);
+	at = m->has_delays ? now.mono : q_next_warning(m);
 	if (at <= now.mono) {
 		work_left--;
 		at = add_dsn_vertex(m, "delay", 0) < 0 ||

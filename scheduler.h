@@ -308,6 +308,8 @@ struct message {
 				 * of dsn/failure or dsn/success that was fed so
 				 * far covers that recipient */
 	unsigned verbose : 1;	/* the control file has a v line */
+	unsigned has_delays : 1;	/* when loaded, the file had the lines
+					 * of a warning that was not sent */
 	unsigned is_complete : 1;	/* 1: the end of the message was logged
 				 * as "complete"; or is never logged, as no
 				 * recipient was pending when loaded */

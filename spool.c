@@ -555,11 +555,12 @@ use_entry(const char *entry, char *name)
 }
 
 int
-spool_next_file(char *name)
+spool_next_file(char *name, int *is_told)
 {
 	struct dirent *e;
 
-	if (next_datagram_name(name))
+	*is_told = next_datagram_name(name);
+	if (*is_told)
 		return 1;
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)

@@ -197,13 +197,15 @@ answer_counts(struct operation *op)
 		text_add(op->answer, "; forgotten mail cannot be read now");
 }
 
-/* Makes a request for the forgotten mail of addresses. */
+/* Makes a request for the forgotten mail of addresses that match the pattern;
+ * NULL: of all. */
 static void
-request_forgotten(struct operation *op, enum request_kind kind)
+request_forgotten(struct operation *op, enum request_kind kind,
+    const char *pattern)
 {
 	char **patterns = NULL;
 
-	if (op->patterns != NULL && pat_expand(op->what, &patterns) != NULL)
+	if (pattern != NULL && pat_expand(pattern, &patterns) != NULL)
 		op->nfiles = -1;
 	else
 		op->nfiles = in_add_request(kind, patterns);
@@ -229,7 +231,7 @@ flush_vertex(struct operation *op, struct vertex *v)
 	else if (v->thread->ring->conf->v.command == NULL)
 		what = OUT_NO_COMMAND;
 	else if (op->msg != NULL)
-		th_flush(v->thread, v);
+		th_flush(v->thread, v, 1);
 	op->n[what]++;
 }
 
@@ -243,13 +245,14 @@ do_flush(struct operation *op)
 	visit_vertices(op, flush_vertex);
 	for (t = q.all; t != NULL && op->msg == NULL; t = t->next)
 		if (t->held == NULL && th_is_matched(t, op->patterns))
-			th_flush(t, NULL);
+			th_flush(t, NULL, 1);
 	/* unused threads can be of dead hosts with forgotten mail */
 	for (t = q.unused; t != NULL && op->msg == NULL; t = t->next)
 		if (t->until > now.mono && th_is_matched(t, op->patterns))
 			t->until = now.mono;
 	if (op->msg == NULL)
-		request_forgotten(op, REQUEST_FLUSH);
+		request_forgotten(op, REQUEST_FLUSH,
+		    op->patterns == NULL ? NULL : op->what);
 	answer_counts(op);
 }
 
@@ -324,12 +327,15 @@ do_release(struct operation *op)
 
 	for (;;) {
 		h = is_all ? q.holds : held_get(op->patterns != NULL, op->what);
-		if (h == NULL || held_set(h->patterns != NULL, h->text, 0) < 0)
+		if (h == NULL)
+			break;
+		/* messages that are held by name are in core */
+		if (h->patterns != NULL)
+			request_forgotten(op, REQUEST_WAKE, h->text);
+		if (held_set(h->patterns != NULL, h->text, 0) < 0)
 			break;
 		op->n[OUT_DONE]++;
 	}
-	if (op->n[OUT_DONE] > 0 && op->msg == NULL)
-		request_forgotten(op, REQUEST_WAKE);
 	if (h != NULL)
 		answer_holds_error(op);
 	else if (op->n[OUT_DONE] > 0)
@@ -379,7 +385,7 @@ do_cancel(struct operation *op)
 	visit_vertices(op, cancel_vertex);
 	if (op->msg == NULL)
 		request_forgotten(op, op->verb->cancel == CANCEL_DELETE ?
-		    REQUEST_DELETE : REQUEST_BOUNCE);
+		    REQUEST_DELETE : REQUEST_BOUNCE, op->what);
 	answer_counts(op);
 }
 

@@ -586,11 +586,13 @@ th_requeue(struct vertex *v, int is_pinned, double wakeup)
 }
 
 void
-th_flush(struct thread *t, struct vertex *one)
+th_flush(struct thread *t, struct vertex *one, int is_revived)
 {
 	t->triggered = t->ring->conf->v.queueonly;
-	t->ring->start_at = 0;
-	fb_revive(t);
+	if (is_revived) {
+		t->ring->start_at = 0;
+		fb_revive(t);
+	}
 	if (one == NULL)
 		wake_vertices(t, WAKE_ALL);
 	else

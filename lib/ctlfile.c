@@ -541,7 +541,11 @@ scan_line(struct ctl *c)
 			c->why = "its o line has no number";
 		break;
 	case 'd':
-		c->ndiag += c->l.line[1] == ' ';
+		if (c->l.line[1] == ' ' &&
+		    strstr(c->l.line, "\t\1delayed\1") != NULL)
+			c->has_delays = 1;
+		else
+			c->ndiag += c->l.line[1] == ' ';
 		break;
 	case 'N':
 		c->all_notify |= ctl_parse_notify(value, NULL, 0);

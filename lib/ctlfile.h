@@ -65,7 +65,9 @@ struct ctl {
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* recipients of nrcpt with the tag '-' */
 	unsigned long ndelivered; /* recipients of nrcpt with the tag '+' */
-	unsigned long ndiag;	/* diagnostic lines so far with the tag ' ' */
+	unsigned long ndiag;	/* diagnostic lines so far with the tag ' ', but
+				 * for those of warnings */
+	int	has_delays;	/* there is a line of a warning with this tag */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */

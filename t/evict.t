@@ -243,6 +243,118 @@ sched_stop
 SCHEDULER=$plain
 unset MONO
 
+# ---- the end of a hold, and forgotten mail that was not held ---------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 3
+*/*	interval=1h
+late/*	command="$A -c late retryat +7200 greylisted"
+fine/*	command="$A -c fine -o $out"
+END
+put_many "$po" 12 4 late
+start
+wait_for 30 eval '[ "$(count "deferred msg=1000")" -ge 12 ]'
+put "$po" 501-1 fine h u
+wait_log 'complete msg=501-1' 20
+"$ask" order "$po" hold 'late/h2.test' >"$tmp/answer"
+"$ask" order "$po" hold 'fine/other' >"$tmp/answer"
+is 'all holds are released' "$("$ask" order "$po" release all)" \
+    'ok 2 holds released'
+ok 'forgotten mail that was held is tried' \
+    wait_for 30 eval '[ "$(count "deferred msg=1000.*host=h2.test")" -ge 6 ]'
+put "$po" 502-1 fine h u
+wait_log 'complete msg=502-1' 20
+is 'forgotten mail that was not held is not tried' \
+    "$(count 'deferred msg=1000')" 15
+sched_stop
+
+# ---- other mail under the name of a forgotten message ---------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=2h expiry=0
+late/*	command="$A -c late deferred not now"
+fine/*	command="$A -c fine deferred greylisted"
+END
+put "$po" 711-1 late h1 u
+touch -t 202601030000 "$po/queue/711-1"
+put "$po" 712-1 late h2 u
+start
+put "$po" 713-1 late h3 u
+if [ -S "$po/.scheduler.notify" ]; then
+	wait_log 'evict msg=711-1 .*for=[1-9]' 20
+	rm "$po/transport/711-1" "$po/queue/711-1"
+	put "$po" 711-1 fine h u
+	notice "$po" 711-1
+	ok 'mail that got the name of a forgotten message is tried at once' \
+	    wait_log 'deferred msg=711-1 .*channel=fine' 20
+	at_most 'the age of the forgotten message does not count' "$(lines \
+	    'load msg=711-1' | sed -n '$s/.*age=\([0-9]*\).*/\1/p')" 600
+else
+	skip 'mail that got the name of a forgotten message is tried at once' \
+	    'built without sockets'
+	skip 'the age of the forgotten message does not count' \
+	    'built without sockets'
+fi
+sched_stop
+
+# ---- as many stubs as there may be, and a channel that hangs -------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 5
+PARAMevicted 5
+*/*	interval=1h
+hang/*	maxring=2 command="$A -c hang -o $out -w $tmp/gate"
+fine/*	command="$A -c fine -o $out"
+END
+put_many "$po" 20 4 hang
+start
+wait_for 30 eval '[ "$(count "evict msg=")" -ge 5 ]'
+put "$po" 501-1 fine h u
+ok 'a channel that hangs does not keep other mail out, though stubs are full' \
+    wait_log 'complete msg=501-1' 60
+: >"$tmp/gate"
+ok 'its mail in core and with stubs is delivered then' \
+    wait_for 30 eval '[ "$(count "complete msg=1000")" -ge 10 ]'
+sched_stop KILL
+start
+ok 'all its mail is delivered' wait_for 30 po_empty "$po"
+sched_stop
+
+# ---- a message with a vertex that waits and one that can go ---------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 4
+*/*	interval=1h overfeed=0
+hang/*	maxring=1 command="$A -c hang -o $out -w $tmp/gate"
+late/*	command="$A -c late deferred not now"
+fine/*	command="$A -c fine -o $out"
+END
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 72$n-1 hang s$n u late l$n v
+done
+start
+for n in 1 2 3 4 5 6; do
+	wait_for 20 eval '[ "$(count "deferred msg=72")" -ge '$((n > 3 ? 3 : n))' ]'
+	put "$po" 73$n-1 fine f$n u
+	wait_log "complete msg=73$n-1" 30
+done
+is 'a vertex that waits is not tried early for another one of its message' \
+    "$(lines 'deferred msg=72.*channel=late' | awk '{ print $4 }' | sort |
+    uniq -d)" ''
+: >"$tmp/gate"
+sched_stop
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
