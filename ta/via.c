@@ -39,7 +39,8 @@
 
 /* ---- the command ----------------------------------------------------- */
 
-/* A command of -X has no variables: NULL for each ${NAME}. */
+/* Returns NULL for each ${NAME}: a command of -X has no variables but $host,
+ * $port and $socket. */
 static const char *
 find_no_variable(const char *name)
 {
