@@ -362,7 +362,7 @@ is_same_address(const struct net_addr *a, const struct net_addr *b)
 	return a->sa.in.sin_addr.s_addr == b->sa.in.sin_addr.s_addr;
 }
 
-/* Sets the address of our end of a socket: 0, or -1 with errno. */
+/* Sets *a to the address of our end of a socket: 0, or -1 with errno. */
 static int
 set_own_end(struct net_addr *a, int fd)
 {
