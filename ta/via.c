@@ -39,8 +39,8 @@
 
 /* ---- the command ----------------------------------------------------- */
 
-/* Returns NULL for each ${NAME}: a command of -X has no variables but $host,
- * $port and $socket. */
+/* Returns NULL for each ${NAME}: a command of -X has no variables but those
+ * that split_command and cmd_split replace themselves. */
 static const char *
 find_no_variable(const char *name)
 {
