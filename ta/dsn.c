@@ -5,8 +5,8 @@
  *
  *	1234-56 <tab> failure	the message has ended: send all DSNs that are
  *				left
- *	1234-56 <tab> success	the same, but other recipients may be pending,
- *				or none has failed
+ *	1234-56 <tab> success	send them, too; some recipients are pending, or
+ *				the message has ended and none has failed
  *	1234-56 <tab> delay	send the warnings of a delay
  *
  *	1234/0 <tab><tab> ok to=anna@a.example rcpts=2 msgs=1 file=router/98

@@ -58,8 +58,9 @@ static struct {
 	int	names;		/* -n: a name need not be that of a user */
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
-	long	time_limit;	/* seconds of a program, or of a delivery beyond
-				 * its waits for locks; 0: any */
+	long	time_limit;	/* seconds of a program, at most; a delivery into
+				 * a box may also use the seconds that are left
+				 * for locks; 0: no limit */
 	unsigned long size_limit;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
@@ -120,9 +121,9 @@ find_user(struct user *u, const char *name, long uid)
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	errno = ENAMETOOLONG;
-	/* the system may spell the name with other letters in upper case;
-	 * u->name gets that spelling if it is safe.  A name found by uid is
-	 * used in no path, so it need not be safe. */
+	/* the system may find JOE and call the user joe: u->name gets the
+	 * system's spelling if it is safe.  A name found by uid is used in no
+	 * path, so it need not be safe. */
 	if ((name == NULL || is_safe_name(pw->pw_name)) &&
 	    text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0)
 		return -1;

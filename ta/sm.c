@@ -30,8 +30,9 @@
  *	m	one run has many recipients
  *	f, r	"-f sender", "-r sender" come before the arguments
  *	n	no line "From sender" comes before the message
- *	U	UUCP: that line ends in "remote from", and addresses must have
- *		no byte that uux could take for something else
+ *	U	UUCP: the line "From sender" ends in "remote from" and our name,
+ *		and addresses must have no byte that uux could take for
+ *		something else
  *	E	">" is put before "From " in the body
  *	P	Return-Path: is put before the header
  *	R	lines end in CR LF
