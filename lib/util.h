@@ -1,6 +1,6 @@
 /*
- * util.h - functions that every program here shares, and the one place for
- * differences between systems.
+ * util.h - functions that every program here shares, and substitutes for names
+ * that some systems lack.
  *
  * Text, log, clocks, memory, lines, a heap and a hash table.  Only the log,
  * which can mask addresses, knows about mail.  Switches (-DNO_...) are listed
@@ -254,8 +254,9 @@ struct lines {
 	unsigned long pos;	/* file offset of the end of buf */
 	unsigned long size;	/* bytes of the file, 0: unknown; a caller that
 				 * sets this after line_start saves a read */
-	int	fresh;		/* the descriptor is at pos, which saves an
-				 * lseek: 5 % of the time to load a message */
+	int	fresh;		/* set by a caller that knows the descriptor to
+				 * be at pos: the next read does no lseek, which
+				 * saves 5 % of the time to load a message */
 	unsigned long off;	/* file offset of line */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
 	size_t	len;		/* bytes in line, without its newline */

@@ -95,7 +95,8 @@ struct file {
 	const char *why;	/* why the file is bad, valid with BAD; while
 				 * the envelope is read, NULL until a line is
 				 * bad */
-	int	bounce;		/* the bad file has no sender for a DSN */
+	int	bounce;		/* the file is bad as no recipient can get it
+				 * and it has no sender for a DSN */
 };
 
 /* run: a run, and the directory that it reads. */
@@ -559,9 +560,9 @@ set_rights(struct file *q, long uid)
 }
 
 /* Queues the open file.  An original in private/ whose copy is queued is
- * removed instead.  A file with a second name is bad, as it could be a link to
- * another user's file, which root would read for the owner of the directory, or
- * give to him. */
+ * removed instead.  A file with a second name is bad, as it could be the file
+ * of a user who did not put it here: root would read it for the post office's
+ * owner, or make him its owner. */
 static enum verdict
 queue_open_file(struct file *q)
 {
@@ -1030,7 +1031,8 @@ has_changed(struct watch *w, const char *po)
 	struct stat st;
 
 	if (stat(path_in(po, "%s", w->dir), &st) < 0)
-		/* a run says why; bulk/ may be missing */
+		/* 1, so that the caller reads the directory and says why that
+		 * fails; but bulk/ may be missing */
 		return strcmp(w->dir, OFFICE_BULK) != 0;
 	if (!w->known || w->mtime != (long)st.st_mtime) {
 		w->known = 1;

@@ -308,10 +308,11 @@ struct mail {
 	int	toobig;		/* no delivery; the sender gets a DSN */
 	struct recipient *rcpts, **rcpts_end;
 	int	has_rcpt;	/* the present address has added a recipient */
-	unsigned long turn;	/* An alias is followed once in a turn.  A turn
-				 * begins with the message, after an address
-				 * that set broken, and when mail_add_path has
-				 * removed what it added. */
+	unsigned long turn;	/* An alias is followed once in a turn.  The
+				 * first turn begins in mail_init.  A new one
+				 * begins before the address behind one that set
+				 * broken, and when mail_add_path has removed
+				 * what it added. */
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
 	struct hash seen;
