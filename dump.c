@@ -196,8 +196,8 @@ find_limit(const struct vertex *v)
 		return NULL;
 	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
-	/* a thread that takes another agent has can_take_agent with
-	 * order=preempt, and a turn with other orders */
+	/* if the thread may take another agent, its can_take_agent is 1 with
+	 * order=preempt, and with other orders it has a turn (order.c) */
 	if (t->nta > 0 && !t->can_take_agent && t->turn.pos == 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
 	return limits[t->ring->stopped_by];

@@ -569,8 +569,9 @@ add_reasons(struct text *t, const struct vertex *v)
 }
 
 /* Writes the lines for warnings that are due (ctlfile.c), one for all portions
- * at a host: 0, or -1 when the disk cannot be written.  With has_delays the
- * file has the lines. */
+ * at a host: 0, or -1 when the disk cannot be written.  If the message
+ * has_delays, the file had the lines when it was loaded: none is written, and
+ * the warnings are only counted. */
 static int
 write_delay_lines(struct message *m)
 {

@@ -894,8 +894,9 @@ th_use_config(struct config *config)
 
 /* Takes the thread out of use.  Its timer, by which it is freed, is set to the
  * latest of: forget seconds after its last use, the next slot of its rate, the
- * end of its dead time.  A thread that is dead by the file of another host is
- * freed at the end of its dead time. */
+ * end of its dead time.  A thread that is dead only because another machine's
+ * file of destinations says so (destdb.c) is freed at the end of its dead
+ * time. */
 static void
 retire_thread(struct thread *t)
 {
