@@ -454,15 +454,16 @@ apply_commands(struct message *m, unsigned seen)
 	}
 }
 
-/* Returns 1 if a request with a number above seen deletes the DSN of a message
- * of which nothing else is left. */
+/* Returns 1 if a request with a number above seen deletes the DSN at the end of
+ * the message. */
 static int
-is_dsn_deleted(unsigned seen)
+is_dsn_deleted(const struct message *m, unsigned seen)
 {
 	const struct request *r = requests;
 
 	while (r != NULL && (r->number <= seen || r->kind != REQUEST_DELETE ||
-	    !pat_matches_address(r->patterns, "dsn/failure")))
+	    !pat_matches_address(r->patterns, m->failed ? "dsn/failure" :
+	    "dsn/success")))
 		r = r->next;
 	return r != NULL;
 }
@@ -955,7 +956,7 @@ load_open_file(struct ctl *c, struct past *p)
 			c->why = "its body offset is behind the end of the "
 			    "message";
 	}
-	if (c->why == NULL && m->nr == 0 && is_dsn_deleted(p->seen))
+	if (c->why == NULL && m->nr == 0 && is_dsn_deleted(m, p->seen))
 		m->dsn_due = 0;
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -1242,7 +1243,7 @@ load_when_full(void)
 {
 	const struct chan *c;
 	struct message *m;
-	int n;
+	int n, can_pass;	/* 1: new mail may be loaded without room */
 
 	scan.forgotten = 0;
 	/* new files first, so that the scan goes on */
@@ -1262,15 +1263,17 @@ load_when_full(void)
 		scan.no_room = scan.beyond < BATCH_BEYOND;
 		return LOADED_NONE;
 	}
-	if (overdue_stub() != NULL) {
+	if (scan.pass_at == 0)
+		scan.pass_at = now.mono + STALLED;
+	can_pass = scan.name[0] != '\0' && (!is_stub_limit_reached() ||
+	    now.mono >= scan.pass_at);
+	/* overdue and new mail take turns */
+	if (overdue_stub() != NULL && (!can_pass || scan.beyond % 2 == 0)) {
 		scan.beyond++;
 		return load_next(1);
 	}
-	if (scan.pass_at == 0)
-		scan.pass_at = now.mono + STALLED;
-	if (scan.name[0] != '\0' && (!is_stub_limit_reached() ||
-	    now.mono >= scan.pass_at)) {
-		if (++scan.beyond == BATCH_PASSED && is_stub_limit_reached())
+	if (can_pass) {
+		if (++scan.beyond >= BATCH_PASSED && is_stub_limit_reached())
 			scan.pass_at = now.mono + NO_ROOM;
 		return load_next(0);
 	}
