@@ -104,18 +104,20 @@ begin 10 "$hang"
 put_many "$po" 20 4 hang
 start
 wait_for 30 eval '[ "$(count " evict msg=")" -ge 10 ]'
+mkdir "$po/many"
 awk -v po="$po" 'BEGIN {
 	for (i = 3001; i <= 3200; i++) {
 		f = po "/queue/" i "-1"
 		print "x" >f
 		close(f)
-		f = po "/transport/" i "-1"
+		f = po "/many/" i "-1"
 		printf "i %d-1\no 0\nl <x@test>\ne sender\n", i >f
 		print "s local - sender 0\nr-          hang h u 65534" >f
 		print "m\nSubject: x\n" >f
 		close(f)
 	}
 }'
+mv "$po"/many/* "$po/transport"
 ok 'messages that are complete when loaded are found' wait_for 60 eval \
     '[ "$(count "finished msg=3")" -ge 200 ]'
 sched_quit
