@@ -58,7 +58,7 @@ static struct {
 	int	names;		/* -n: a name need not be that of a user */
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
-	long	time_limit;	/* seconds of a program, at most; a delivery into
+	long	time_limit;	/* seconds of a program, at most; a delivery to
 				 * a box may also use the seconds that are left
 				 * for locks; 0: no limit */
 	unsigned long size_limit;	/* bytes that a box may have, 0: any */
