@@ -60,10 +60,11 @@
  * had to leave stands in the queue of its channel, and is loaded when there is
  * room, or when its channel has fewer messages in core than another one; or
  * after an hour without room, when it is overdue: then it gets its warning or
- * expires, and leaves again.  If some of its vertices wait, a READY message
- * leaves only if others cannot, and all wait up to an hour for the latest of
- * these.  If a warning is due before the stub of a message that waits, the file
- * is read for it, and the vertices wait on.  A
+ * expires, and leaves again.  A READY message of which some vertices wait
+ * leaves only if none without such vertices can; then its READY vertices wait,
+ * too, for the latest of the others, up to an hour.  If a warning is due before
+ * the stub of a message that waits, the file is read for it, and the vertices
+ * wait on.  A
  * vertex has no time if its address is held, or if it has no command, for
  * example: its stub is due after an hour.  After a reload of the configuration
  * all stubs that wait are due, as mail may expire sooner, or may have got a
@@ -102,13 +103,15 @@
 
 #define BATCH_FILES	200	/* files loaded in one pass */
 #define BATCH_BEYOND	25	/* files loaded in one pass with core full */
-#define BATCH_PASSED	10	/* the same with all stubs that there may be */
+#define BATCH_PASSED	10	/* the same for new mail when there are as many
+				 * stubs as PARAMevicted allows */
 #define BATCH_ENTRIES	4000	/* directory entries checked in one pass */
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, after -E's
 				 * bound */
 #define STALLED		10	/* seconds without room, after which new mail is
-				 * loaded though there may be no further stub */
+				 * loaded though PARAMevicted allows no further
+				 * stub */
 #define STUBLESS	900	/* seconds until the directory of a READY
 				 * message or of a skipped file without a stub
 				 * is read again */
@@ -567,11 +570,12 @@ vertex_due(const struct vertex *v, int *timeless)
 
 static const struct chan no_channel;	/* has no messages */
 
-/* Returns the end of the wait of the message, mono: first, when the first
- * vertex is due, or the latest retryat in TOGETHER seconds after that.  If a
- * vertex is due, first is now, and the other vertices count as if each had a
- * retryat, at most TOGETHER seconds later: so those that wait are not tried
- * early each time that the message has to leave. */
+/* Returns the end of the wait of the message, mono: the latest retryat in the
+ * TOGETHER seconds after the time "first", or that time itself, at which the
+ * first vertex is due.  If a vertex is due already, first is now, and the other
+ * vertices count as if each had a retryat, at most TOGETHER seconds later: so
+ * those that wait are not tried early each time that the message has to
+ * leave. */
 static double
 wait_end(const struct message *m, double first)
 {
@@ -851,7 +855,8 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	/* without room for an hour there is no minute for a first try */
+	/* an overdue message gets no time for a first try before it expires or
+	 * is warned of, so it counts as loaded an hour ago */
 	m->loaded_at = p->is_overdue ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known || p->s.at_start;
@@ -1103,8 +1108,8 @@ static struct {
 	double	began;		/* mono; when this scan began */
 	double	next_at;	/* mono; when the next scan may begin */
 	double	pass_at;	/* mono; new mail may be loaded from then on
-				 * though there is no room for a stub; 0: core
-				 * was not full since the last time */
+				 * though there is no room for a stub; 0: not
+				 * set since core last had room */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1158,10 +1163,10 @@ poorest_channel(void)
 	return best;
 }
 
-/* Returns a stub that is overdue, or NULL: there was no room for it for an
- * hour, or it has not seen a delete or bounce.  Its file is read without room:
- * the message may expire, a warning may be due, and such a command is written
- * to the file. */
+/* Returns an overdue stub, or NULL.  A stub is overdue if there was no room for
+ * it for an hour, or if it is due and has not seen a delete or bounce.  Its
+ * file is read without room: the message may expire, a warning may be due, and
+ * such a command is written to the file. */
 static const struct stub *
 overdue_stub(void)
 {
@@ -1171,7 +1176,8 @@ overdue_stub(void)
 
 	for (;; c = c->next) {
 		s = h->n == 0 ? NULL : OWNER(struct stub, due, h->v[0].timer);
-		/* a stub that has not seen the command was due before others */
+		/* stubs that have not seen the command come first in the heap:
+		 * they were due before any stub made after the command */
 		if (s != NULL && (h->v[0].when + CHECK <= now.mono ||
 		    (s->seen < last_cancel && h->v[0].when <= now.mono)))
 			return s;

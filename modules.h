@@ -378,7 +378,8 @@ void	q_run_timers(void);
 void	q_sweep_ended(void);
 
 /* Puts the message into core and its NEW vertices on their threads, each due at
- * its wakeup: 0; or -1 without memory, and the caller keeps the message. */
+ * its wakeup.  Returns 0; or -1 without memory, and the caller keeps the
+ * message. */
 int	q_add_message(struct message *);
 /* Removes from core a message of which no agent has a vertex.  Its files
  * stay. */

@@ -290,7 +290,8 @@ struct message {
 	int	queued;		/* mono; when the control file was put into
 				 * transport/ */
 	struct spool_time time;	/* of the message file, for the spool id */
-	int	loaded_at;		/* mono; when the message was loaded */
+	int	loaded_at;		/* mono; when the message was loaded; an
+					 * hour earlier for an overdue stub */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned nvertices;	/* vertices not DONE */
@@ -361,7 +362,8 @@ struct thread {
 	/* the state by reports */
 	long	window;		/* agents at one time; 0: dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
-	double	failure;	/* 0 to 1; below 0 the window shrinks */
+	double	failure;	/* 0 to 1; a step below 0 adds 1, and the window
+				 * shrinks */
 	double	cohorts;	/* failed cohorts since the last good report */
 	double	until;		/* mono; DEAD: end of the dead time; else 0 */
 	double	slot;		/* mono; the slot of the last delivery */
