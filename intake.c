@@ -64,16 +64,16 @@
  * leaves only if none without such vertices can; then its READY vertices wait,
  * too, for the latest of the others, up to an hour.  If a warning is due before
  * the stub of a message that waits, the file is read for it, and the vertices
- * wait on.  A
- * vertex has no time if its address is held, or if it has no command, for
- * example: its stub is due after an hour.  After a reload of the configuration
- * all stubs that wait are due, as mail may expire sooner, or may have got a
- * command; but a vertex that has a time still waits for this time.
+ * wait on.  A vertex has no time if its address is held, or if it has no
+ * command, for example: its stub is due after an hour.  After a reload of the
+ * configuration all stubs that wait are due, as mail may expire sooner, or may
+ * have got a command; but a vertex that has a time still waits for this time.
+ *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
- * read again (spool.c).  READY messages are forgotten then only if there was no
- * room for ten seconds, so that new mail of other channels is found behind that
- * of a channel that hangs.
+ * read again (spool.c).  So new mail is loaded without room only after ten
+ * seconds without room, to find mail of other channels behind that of a channel
+ * that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -196,7 +196,7 @@ struct past {
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
-	int	is_overdue;	/* 1: the stub was overdue */
+	int	had_no_room;	/* 1: the stub was due for an hour */
 	struct skipped s;	/* s.skip.why NULL: the file was not skipped */
 };
 
@@ -306,7 +306,7 @@ remove_stub(const char *name, struct past *p)
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
 		h = &c->ready;
-	p->is_overdue = heap_when(h, &s->due) + CHECK <= now.mono;
+	p->had_no_room = heap_when(h, &s->due) + CHECK <= now.mono;
 	heap_del(h, &s->due);
 	if (h->n == 0) {
 		free(h->v);
@@ -855,9 +855,10 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	/* an overdue message gets no time for a first try before it expires or
-	 * is warned of, so it counts as loaded an hour ago */
-	m->loaded_at = p->is_overdue ? NOW - CHECK : NOW;
+	/* a message without room for an hour gets no time for a first try
+	 * before it expires or a warning is sent, so it counts as loaded an
+	 * hour ago */
+	m->loaded_at = p->had_no_room ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->known || p->s.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
@@ -1196,9 +1197,10 @@ next_stub(void)
 	struct timer *t = heap_wait(&due_stubs) > 0 ? NULL :
 	    heap_first(&due_stubs);
 	struct chan *c = poorest_channel();
+	const struct stub *overdue = overdue_stub();
 
-	if (overdue_stub() != NULL)
-		return overdue_stub();
+	if (overdue != NULL)
+		return overdue;
 	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
 	    c->ready.v[0].when < heap_when(&due_stubs, t)))
 		t = heap_first(&c->ready);

@@ -337,8 +337,8 @@ has_host_died(const struct vertex *v)
 	    t->death_event > v->msg->load_event);
 }
 
-/* Returns the time of the last try of the vertex or of its host, wall; 0: there
- * was none since the message was loaded. */
+/* Returns the time of the last try of the vertex or of its host, wall; 0: none
+ * is known. */
 static long
 get_last_try(const struct vertex *v)
 {

@@ -609,8 +609,8 @@ die_locked(long owner)
 }
 
 /* Locks the post office for this scheduler, or waits for another scheduler that
- * is ending.  Only its owner can open the lock file, so nobody else can lock
- * it. */
+ * is ending.  Only the owner of the lock file can open it, so nobody else can
+ * lock the file. */
 static void
 lock_office(void)
 {
@@ -928,7 +928,8 @@ run_loop(void)
 		} else {
 			has_work = in_load_files();
 			if (q.new_transport)
-				reload();	/* old rings end their agents */
+				reload();	/* all rings become old, and end
+						 * their agents */
 			q.new_transport = 0;
 			if (q.start_loaded && me.verbose)
 				logs.level = L_DEBUG;

@@ -291,7 +291,8 @@ struct message {
 				 * transport/ */
 	struct spool_time time;	/* of the message file, for the spool id */
 	int	loaded_at;		/* mono; when the message was loaded; an
-					 * hour earlier for an overdue stub */
+					 * hour earlier if there was no room for
+					 * it for an hour */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned nvertices;	/* vertices not DONE */
@@ -388,7 +389,8 @@ struct thread {
 	struct ta *busy;	/* working agents of the thread, newest first */
 	unsigned nta;		/* working agents */
 	unsigned nstart;	/* agents of nta before their first #hungry */
-	unsigned nref;		/* agents that serve the thread, or did last */
+	unsigned nref;		/* agents whose thread this is: they serve it,
+				 * or served it last */
 	unsigned nidle;		/* agents of nref that are idle */
 	unsigned noffer;	/* READY vertices on lists of their claims */
 	const char *held;	/* the hold on the address, or NULL */
@@ -509,8 +511,8 @@ struct queue {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
 	int	no_feeding;	/* 1: agents are neither started nor fed: the
-				 * scheduler ends; or it runs with -S and has
-				 * not loaded all mail found by the start */
+				 * scheduler ends; or, with -S, the first scan
+				 * has neither ended nor filled core */
 	int	scanned;	/* 1: each directory was read or has failed */
 	int	start_loaded;	/* 1: mail found by the start was loaded */
 	int	new_transport;	/* 1: the scheduler has changed to another

@@ -327,8 +327,9 @@ mq_put_around_counts(const struct mq_queue *q)
 	put_count("set-aside", q->aside, q->aside_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("double-bounces %d\n", q->bounces);
-	/* If the dump had no totals and mailq has not counted router/, the
-	 * scheduler is ZMailer's, which does not list holds. */
+	/* If the dump had no totals, and mailq has neither counted router/ nor
+	 * found it unreadable, the scheduler is ZMailer's, which does not list
+	 * holds. */
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
 		return;

@@ -240,7 +240,8 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 			*why = "no scheduler has made it";
 		return -1;
 	}
-	errno = EINVAL;		/* an earlier EACCES would set a->denied */
+	errno = EINVAL;		/* fail_pipe takes EACCES for a denied pipe, and
+				 * errno may have it from an earlier call */
 	if (!S_ISFIFO(st.st_mode)) {
 		*why = "it is no pipe";
 		return -1;

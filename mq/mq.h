@@ -46,8 +46,8 @@ int	mq_find_state(const char *, size_t n);
 /* mq_word: a text that is stored once for all its users. */
 struct mq_word {
 	struct hlink link;
-	unsigned id;		/* in the table messages: index of the message
-				 * with this name */
+	unsigned id;		/* only in mq_queue.messages: index of the
+				 * message with this name */
 	char	s[1];
 };
 
