@@ -1018,10 +1018,10 @@ set_up_daemon(void)
 	if ((code = spool_setup(0)) != 0)
 		exit(code);
 	lock_office();
+	catch_signals();	/* who reads the pid file may send one */
 	write_pid_file();
 	if ((long)now.wall < SANE_WALL)
 		increment_start_count();
-	catch_signals();
 	if (msg_open_statlog() < 0)
 		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_own_why());
 	if (held_read_file() < 0)

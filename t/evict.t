@@ -321,8 +321,9 @@ put "$po" 501-1 fine h u
 ok 'a channel that hangs does not keep other mail out, though stubs are full' \
     wait_log 'complete msg=501-1' 60
 : >"$tmp/gate"
+# 501-1 came into a full core, and took the place of one of ten messages
 ok 'its mail in core and with stubs is delivered then' \
-    wait_for 30 eval '[ "$(count "complete msg=1000")" -ge 10 ]'
+    wait_for 30 eval '[ "$(count "complete msg=1000")" -ge 9 ]'
 sched_stop KILL
 start
 ok 'all its mail is delivered' wait_for 30 po_empty "$po"
