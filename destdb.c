@@ -406,7 +406,7 @@ read_dest_file(const char *path, const char *other)
 {
 	static struct lines l;	/* large for the stack */
 	struct stat st;
-	int fd = fd_plain(path, O_RDONLY, &st);
+	int fd = fd_open_plain(path, O_RDONLY, &st);
 
 	if (fd < 0) {
 		if (errno != ENOENT && (other == NULL || errno != EINVAL))
@@ -450,7 +450,7 @@ read_other_files(void)
 /* ---- rounds ------------------------------------------------------------- */
 
 double
-dest_sync_files(int at_once)
+dest_exchange_files(int at_once)
 {
 	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
 	int is_new;

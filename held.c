@@ -115,7 +115,7 @@ held_read_file(void)
 	FILE *f;
 
 	text_fmt(path, sizeof(path), "%s/.mailq.holds", opt.postoffice);
-	fd = fd_own(path, O_RDONLY, 0);
+	fd = fd_open_own(path, O_RDONLY, 0);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -124,7 +124,7 @@ held_read_file(void)
 		bad = parse_hold(line, &dropped) < 0;
 	if (bad || ferror(f)) {
 		log_err("holds file=%s %s; nothing is started", path,
-		    fd_own_why());
+		    fd_open_own_error());
 		return -1;
 	}
 	fclose(f);

@@ -460,7 +460,7 @@ apply_commands(struct message *m, unsigned seen)
 /* Returns 1 if a request with a number above seen deletes the DSN at the end of
  * the message. */
 static int
-is_dsn_deleted(const struct message *m, unsigned seen)
+is_dsn_deleted_by_request(const struct message *m, unsigned seen)
 {
 	const struct request *r = requests;
 
@@ -514,7 +514,7 @@ is_full_of_rcpts(void)
 
 /* Returns 1 if core has n messages more than PARAMactive allows. */
 static int
-is_core_over(unsigned n)
+is_core_over_by(unsigned n)
 {
 	unsigned msgs = q.config->active;
 
@@ -525,7 +525,7 @@ is_core_over(unsigned n)
 static int
 is_core_full(void)
 {
-	return is_core_over(0) || is_full_of_rcpts();
+	return is_core_over_by(0) || is_full_of_rcpts();
 }
 
 /* Returns 1 if the channel has more messages in core than its share, and not
@@ -577,7 +577,7 @@ static const struct chan no_channel;	/* has no messages */
  * those that wait are not tried early each time that the message has to
  * leave. */
 static double
-wait_end(const struct message *m, double first)
+latest_retry_in_hour(const struct message *m, double first)
 {
 	const struct vertex *v;
 	double last = first, most = first + TOGETHER, at;
@@ -596,8 +596,8 @@ wait_end(const struct message *m, double first)
 /* Returns when the file of the message is due if the message leaves core now,
  * mono; or STAYS if the message cannot leave.  The time is in the past if a
  * vertex is due; this module calls such a message READY.  Sets *until to the
- * earliest time for its vertices, mono: wait_end; or 0 if no vertex has a
- * time. */
+ * earliest time for its vertices, mono: latest_retry_in_hour; or 0 if no
+ * vertex has a time. */
 static double
 stub_due(const struct message *m, double *until)
 {
@@ -623,7 +623,8 @@ stub_due(const struct message *m, double *until)
 	}
 	at = first;
 	if (first < NEVER) {
-		*until = wait_end(m, first > now.mono ? first : now.mono);
+		*until = latest_retry_in_hour(m, first > now.mono ? first :
+		    now.mono);
 		if (first > now.mono)	/* no vertex is due */
 			at = *until;
 	}
@@ -649,7 +650,7 @@ forget_message(struct message *m)
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
-	q_forget_message(m);
+	q_unload_message(m);
 }
 
 /*
@@ -828,7 +829,8 @@ read_rcpts(struct ctl *c)
 		strcpy(m->name, c->name);
 		m->dsn_due = 1;		/* unless apply_cancel clears it */
 	}
-	while (!bad && c->why == NULL && (letter = ctl_next_pending(c)) > 0)
+	while (!bad && c->why == NULL &&
+	    (letter = ctl_next_pending_line(c)) > 0)
 		if (letter == 'T')
 			continue;
 		else if (letter == '#')
@@ -962,7 +964,8 @@ load_open_file(struct ctl *c, struct past *p)
 			c->why = "its body offset is behind the end of the "
 			    "message";
 	}
-	if (c->why == NULL && m->nr == 0 && is_dsn_deleted(m, p->seen))
+	if (c->why == NULL && m->nr == 0 &&
+	    is_dsn_deleted_by_request(m, p->seen))
 		m->dsn_due = 0;
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -1194,7 +1197,7 @@ overdue_stub(void)
 static const struct stub *
 next_stub(void)
 {
-	struct timer *t = heap_wait(&due_stubs) > 0 ? NULL :
+	struct timer *t = heap_wait_seconds(&due_stubs) > 0 ? NULL :
 	    heap_first(&due_stubs);
 	struct chan *c = poorest_channel();
 	const struct stub *overdue = overdue_stub();
@@ -1264,10 +1267,10 @@ load_when_full(void)
 	if (!is_core_full())
 		return load_in_turn(&scan.forgotten, load_next);
 	/* messages that came without room may have had to stay then */
-	for (n = 0; is_core_over(BATCH_BEYOND) && n < BATCH_FILES &&
+	for (n = 0; is_core_over_by(BATCH_BEYOND) && n < BATCH_FILES &&
 	    (m = choose_leaver(&no_channel)) != NULL; n++)
 		forget_message(m);
-	if (scan.beyond == BATCH_BEYOND || is_core_over(BATCH_BEYOND)) {
+	if (scan.beyond == BATCH_BEYOND || is_core_over_by(BATCH_BEYOND)) {
 		scan.no_room = scan.beyond < BATCH_BEYOND;
 		return LOADED_NONE;
 	}
@@ -1355,7 +1358,7 @@ double
 in_prep(fd_set *in, int *max)
 {
 	double wait = scan.next_at - now.mono;
-	double later = must_begin_lap ? 0 : heap_wait(&due_stubs);
+	double later = must_begin_lap ? 0 : heap_wait_seconds(&due_stubs);
 
 	if (wait > 0)
 		return wait;

@@ -146,9 +146,9 @@ msg_new_vertex(struct message *m, struct thread *t)
 /* The array goes to the new vertex, so the cost is O(most).  The number in
  * counted is divided like the recipients. */
 struct vertex *
-msg_split_vertex(struct vertex *v, unsigned most)
+msg_split_vertex(struct vertex *v, unsigned kept)
 {
-	struct rcpt *r = mem_get(most * sizeof(*r));
+	struct rcpt *r = mem_get(kept * sizeof(*r));
 	struct vertex *rest = r == NULL ? NULL : mem_get(sizeof(*rest));
 
 	if (rest == NULL) {
@@ -157,13 +157,13 @@ msg_split_vertex(struct vertex *v, unsigned most)
 	}
 	v->portion = 1;
 	*rest = *v;
-	rest->nr = rest->npending = v->nr - most;
-	rest->counted -= v->counted < most ? v->counted : most;
+	rest->nr = rest->npending = v->nr - kept;
+	rest->counted -= v->counted < kept ? v->counted : kept;
 	rest->offered = 0;
 	rest->ta = NULL;
-	memcpy(r, v->r + rest->nr, most * sizeof(*r));
+	memcpy(r, v->r + rest->nr, kept * sizeof(*r));
 	v->r = r;
-	v->nr = v->npending = most;
+	v->nr = v->npending = kept;
 	v->counted -= rest->counted;
 	INSERT(v->msg->vertices, rest, v, mnext, mprev);
 	v->msg->nvertices++;

@@ -169,10 +169,10 @@ void	msg_set_channel(struct message *, struct chan *);
  * thread.  Returns NULL without memory. */
 struct vertex *msg_new_vertex(struct message *, struct thread *);
 /* Splits a vertex whose recipients are all pending and outnumber the argument
- * "most".  The vertex keeps that many recipients, its last ones; a new vertex,
+ * "kept".  The vertex keeps that many recipients, its last ones; a new vertex,
  * on no list, gets the others.  Returns the new vertex, or NULL without
  * memory. */
-struct vertex *msg_split_vertex(struct vertex *, unsigned most);
+struct vertex *msg_split_vertex(struct vertex *, unsigned kept);
 /* Sets the state of a vertex, which is on no list, to DONE.  Its pending
  * recipients are no longer counted. */
 void	msg_set_done(struct vertex *);
@@ -362,7 +362,7 @@ extern double dest_period;
  * round reads our file if its path is new, writes changes, and reads the files
  * of other hosts, which can make destinations dead here.  Returns the seconds
  * until the next round. */
-double	dest_sync_files(int at_once);
+double	dest_exchange_files(int at_once);
 /* Writes our file at the end. */
 void	dest_save_file(void);
 
@@ -383,12 +383,12 @@ void	q_sweep_ended(void);
 int	q_add_message(struct message *);
 /* Removes from core a message of which no agent has a vertex.  Its files
  * stay. */
-void	q_forget_message(struct message *);
+void	q_unload_message(struct message *);
 /* 1 if the message has no vertices left but those of DSNs. */
 #define q_has_only_dsns(m) ((m)->nvertices == (m)->ndsn)
 /* Delivers no more of the message, and logs why.  Its files are removed without
  * a DSN when its agents have reported. */
-void	q_drop_message(struct message *, const char *why);
+void	q_discard_message(struct message *, const char *why);
 /* Holds the vertices of the message, or releases them, after held_set. */
 void	q_hold_message(struct message *, int on);
 /* outcome: when a command on a vertex is carried out.  OUT_DONE: at once;
@@ -414,7 +414,7 @@ const char *q_apply_report(struct ta *, unsigned long num, unsigned long off,
  * report.  Recipients that are left are deferred, for this reason if they have
  * no report.  With reason NULL, the agent had not begun the job, whose
  * vertex becomes READY again. */
-void	q_end_job(struct ta *, const char *reason);
+void	q_end_first_job(struct ta *, const char *reason);
 
 /* ======================================================================
  * intake.c - loads control files into core, and forgets messages

@@ -308,7 +308,7 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 }
 
 void
-q_drop_message(struct message *m, const char *why)
+q_discard_message(struct message *m, const char *why)
 {
 	log_info("drop msg=%s %s", ctl_log_name(m->name), why);
 	m->end = spool_is_gone(m->name) ? END_GONE : END_DROP;
@@ -322,7 +322,7 @@ drop_if_gone(struct message *m)
 {
 	if (!spool_is_gone(m->name))
 		return 0;
-	q_drop_message(m, "its control file was taken away");
+	q_discard_message(m, "its control file was taken away");
 	return 1;
 }
 
@@ -1071,7 +1071,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 }
 
 void
-q_end_job(struct ta *ta, const char *reason)
+q_end_first_job(struct ta *ta, const char *reason)
 {
 	struct vertex *v = ta->jobs.head;
 	struct message *m = v->msg;
@@ -1113,13 +1113,13 @@ q_run_timers(void)
 {
 	struct timer *t;
 
-	while (heap_wait(&q.due_threads) == 0) {
+	while (heap_wait_seconds(&q.due_threads) == 0) {
 		t = heap_first(&q.due_threads);
 		heap_del(&q.due_threads, t);
 		th_run_timer(OWNER(struct thread, due, t));
 	}
 	work_left = PASS_WORK;
-	while (work_left > 0 && heap_wait(&q.due_messages) == 0)
+	while (work_left > 0 && heap_wait_seconds(&q.due_messages) == 0)
 		q_run_message_timer(OWNER(struct message, due,
 		    heap_first(&q.due_messages)));
 }
@@ -1149,7 +1149,7 @@ unlink_message(struct message *m)
 
 /* The place in core is free at once; the sweep frees the message. */
 void
-q_forget_message(struct message *m)
+q_unload_message(struct message *m)
 {
 	q.evicted++;
 	q.rcpts_in -= m->rcpts;

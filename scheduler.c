@@ -522,7 +522,7 @@ log_new_error(int rc, int *last, const char *file)
 	if (err != 0 && err != *last)
 		log_err("%s file=%s %s; the old one stays in use",
 		    last == &log_error ? "log" : "statlog", file,
-		    fd_own_why());
+		    fd_open_own_error());
 	*last = err;
 }
 
@@ -551,7 +551,7 @@ use_config(struct config *c)
 	q_use_config(c);
 	spool_listen(c->notifysock);
 	status_listen();
-	dest_sync_files(1);
+	dest_exchange_files(1);
 }
 
 /* Opens the logs anew and reads the configuration again.  Errors that were
@@ -619,10 +619,10 @@ lock_office(void)
 
 	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
 	    opt.postoffice);
-	lock_fd = fd_own("../.lock.scheduler", O_RDWR | O_CREAT, 0600);
+	lock_fd = fd_open_own("../.lock.scheduler", O_RDWR | O_CREAT, 0600);
 	if (lock_fd < 0)
 		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
-		    fd_own_why());
+		    fd_open_own_error());
 	for (; fd_lock(lock_fd) < 0; clock_read()) {
 		owner = find_lock_owner(lock_fd);
 		is_ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK,
@@ -649,10 +649,10 @@ write_pid_file(void)
 	struct stat st;
 	char line[32];
 	struct text t;
-	int fd = fd_own(pid_path, O_RDWR | O_CREAT, 0644);
+	int fd = fd_open_own(pid_path, O_RDWR | O_CREAT, 0644);
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
+		die(X_CANTCREAT, "%s: %s", pid_path, fd_open_own_error());
 	if (fd_lock(fd) < 0 && (st.st_mode & 044) == 0)
 		die_locked(find_lock_owner(fd));
 	fchmod(fd, 0644);
@@ -671,13 +671,13 @@ static void
 increment_start_count(void)
 {
 	char line[24] = "";
-	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644);
+	int fd = fd_open_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644);
 	long n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
 	text_fmt(line, sizeof(line), "%lu\n", num_of(line, NULL) + 1);
 	if (n < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
 	    fd_write(fd, line, strlen(line)) < 0)
-		log_err("spool file=%s %s", STARTS_FILE, fd_own_why());
+		log_err("spool file=%s %s", STARTS_FILE, fd_open_own_error());
 	if (fd >= 0)
 		close(fd);
 }
@@ -795,7 +795,7 @@ begin_log(const struct config *c)
 		start_syslog_child();
 	if (log_to_file(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
-		    me.logfile, fd_own_why());
+		    me.logfile, fd_open_own_error());
 	if (me.daemon && stdio_to_null() < 0)
 		die(X_OSERR, "/dev/null: %s", strerror(errno));
 }
@@ -809,7 +809,8 @@ static struct {
 				 * while ending is 1 */
 	int	kills;		/* signals sent to agents; 1: TERM, 2: TERM and
 				 * KILL */
-	double	dest_wait;	/* seconds until dest_sync_files has work */
+	double	dest_wait;	/* seconds until dest_exchange_files has
+				 * work */
 } state;
 
 /* Acts on the signals that have come.  After a signal to end, nothing is fed,
@@ -872,8 +873,8 @@ wait_for_work(int has_work)
 	} else {
 		wait = sooner(wait, in_prep(&in, &max));
 		wait = sooner(wait, state.dest_wait);
-		wait = sooner(wait, heap_wait(&q.due_messages));
-		wait = sooner(wait, heap_wait(&q.due_threads));
+		wait = sooner(wait, heap_wait_seconds(&q.due_messages));
+		wait = sooner(wait, heap_wait_seconds(&q.due_threads));
 	}
 	wait = has_work || wait <= 0 ? 0 : wait + TICK;
 	tv.tv_sec = (long)wait;
@@ -933,7 +934,7 @@ run_loop(void)
 			q.new_transport = 0;
 			if (q.start_loaded && me.verbose)
 				logs.level = L_DEBUG;
-			state.dest_wait = dest_sync_files(0);
+			state.dest_wait = dest_exchange_files(0);
 			if (now.mono >= logs_due)
 				reopen_logs();
 			q_run_timers();
@@ -1023,7 +1024,7 @@ set_up_daemon(void)
 	if ((long)now.wall < SANE_WALL)
 		increment_start_count();
 	if (msg_open_statlog() < 0)
-		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_own_why());
+		die(X_CANTCREAT, "%s: %s", opt.statlog, fd_open_own_error());
 	if (held_read_file() < 0)
 		exit(X_OSERR);
 	begin_log(c);

@@ -842,7 +842,7 @@ spool_log_verbose(const char *name, const char *line)
 	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
 	    lstat(name, &ctl) < 0)
 		return;
-	fd = fd_plain(path, O_WRONLY | O_APPEND, &st);
+	fd = fd_open_plain(path, O_WRONLY | O_APPEND, &st);
 	if (fd < 0)
 		return;
 	text_fmt(text, sizeof(text), "msg=%s %s\n", ctl_log_name(name), line);

@@ -377,7 +377,7 @@ do_cancel(struct operation *op)
 			    "be sent" : "");
 			return;
 		}
-		q_drop_message(op->msg, "deleted by a command");
+		q_discard_message(op->msg, "deleted by a command");
 		text_add(op->answer, has_dsn ? "ok the DSN of %s is deleted" :
 		    "ok %s is removed: all its recipients are done", op->what);
 		return;
@@ -708,7 +708,7 @@ static void
 log_open_error(const struct inlet *d)
 {
 	if (!st.missing)
-		log_err("mailq pipe=%s %s", d->path, fd_own_why());
+		log_err("mailq pipe=%s %s", d->path, fd_open_own_error());
 }
 
 /* Opens the pipe for queries at the usual place if that is free, else in the

@@ -69,11 +69,11 @@
  * stops the ring for 1 second; the time doubles with each such agent, up to 5
  * minutes.  If the command names the host, agents of both kinds do not stop the
  * ring, but the thread, for the next wait of its retry list.  When an agent
- * dies later, the tags on disk decide (q_end_job): the job in work is deferred;
- * jobs that it had not begun are ready again and count no try.  An agent with
- * jobs that is silent for the clause's timeout is ended.  After 100 lines
- * outside the protocol, or 100 lines in a row that are a #step or a repeated
- * report, only #hungry and new reports are signs of life.
+ * dies later, the tags on disk decide (q_end_first_job): the job in work is
+ * deferred; jobs that it had not begun are ready again and count no try.  An
+ * agent with jobs that is silent for the clause's timeout is ended.  After 100
+ * lines outside the protocol, or 100 lines in a row that are a #step or a
+ * repeated report, only #hungry and new reports are signs of life.
  *
  * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
  * which there are about as many as clauses; a report O(jobs of the agent) and
@@ -758,7 +758,7 @@ send_first_job(struct agent *a)
 	set_busy(a);
 	if (v->cancel != CANCEL_NONE || v->msg->end >= END_DROP ||
 	    v->msg->held || v->thread->held != NULL)
-		q_end_job(&a->ta, NULL);
+		q_end_first_job(&a->ta, NULL);
 	else
 		send_job(a, v);
 }
@@ -786,7 +786,7 @@ handle_hungry(struct agent *a, const char *words)
 	} else {
 		a->ta.heard = now.mono;
 		a->ta.ring->pool->failures = 0;
-		q_end_job(&a->ta, "transport agent did not report on it");
+		q_end_first_job(&a->ta, "transport agent did not report on it");
 	}
 	feed_or_release(a);
 }
@@ -982,11 +982,11 @@ note_agent_death(struct agent *a, int status)
 	 * than FAILURES agents in a row have begun no job. */
 	if (jobs > 0 && (begun || (finished_some ? a->ta.jobs.head->returned :
 	    r->pool->failures > FAILURES)))
-		q_end_job(&a->ta, reason);
+		q_end_first_job(&a->ta, reason);
 	else if (jobs > 0)
 		a->ta.jobs.head->returned = 1;
 	while (a->ta.jobs.n > 0)
-		q_end_job(&a->ta, NULL);
+		q_end_first_job(&a->ta, NULL);
 	th_detach_agent(&a->ta);
 	if (a->ta.state == TA_IDLE)
 		remove_idle(a);

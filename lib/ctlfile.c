@@ -674,7 +674,7 @@ judge_lock(struct ctl *c)
 }
 
 int
-ctl_next_pending(struct ctl *c)
+ctl_next_pending_line(struct ctl *c)
 {
 	int letter, tag;
 
@@ -715,10 +715,10 @@ ctl_start(struct ctl *c, int fd, const char *name)
 static int
 open_file(const char *name, struct stat *st)
 {
-	int fd = fd_plain(name, O_RDWR, st);
+	int fd = fd_open_plain(name, O_RDWR, st);
 
 	if (fd < 0 && (errno == EROFS || errno == EACCES))
-		fd = fd_plain(name, O_RDONLY, st);
+		fd = fd_open_plain(name, O_RDONLY, st);
 	return fd;
 }
 
@@ -871,7 +871,7 @@ ctl_set_tag(const char *name, unsigned long off, int tag)
  * read again.  Reports come in the order of the file: one read of it serves a
  * hundred recipients. */
 int
-ctl_read_tag(const char *name, unsigned long off, long *pid)
+ctl_read_tag(const char *name, unsigned long off, long *lock_owner)
 {
 	const char *line = rcpt_line(name, off, 0);
 	int tag;
@@ -879,10 +879,10 @@ ctl_read_tag(const char *name, unsigned long off, long *pid)
 	if (line == NULL || (line[1] != '+' && line[1] != '-'))
 		line = rcpt_line(name, off, 1);
 	tag = line == NULL ? -1 : line[1];
-	if (pid == NULL || tag != '~')
+	if (lock_owner == NULL || tag != '~')
 		return tag;
-	*pid = pid_of(line + 2);
-	if (!is_alive(*pid)) {
+	*lock_owner = pid_of(line + 2);
+	if (!is_alive(*lock_owner)) {
 		tag = clear_lock(&kept);
 		/* the buffer still has the lock */
 		line_start(&kept.l, kept.l.fd, off);
@@ -994,7 +994,8 @@ ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
 static int
 append_line(const char *name, struct text *t, unsigned long off)
 {
-	int fd = t->len == 0 ? -1 : fd_plain(name, O_WRONLY | O_APPEND, NULL);
+	int fd = t->len == 0 ? -1 :
+	    fd_open_plain(name, O_WRONLY | O_APPEND, NULL);
 	int bad;
 
 	t->s[t->len++] = '\n';

@@ -117,8 +117,8 @@ enum ctl_opened ctl_open(struct ctl *, const char *name);
 /* Begins to read a file that the caller has opened; fd may be -1. */
 void	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
-/* What ctl_check_line and ctl_next_pending return besides a letter, which is
- * above 0.  CTL_BAD: the file cannot be used, and why is set.  CTL_END: the
+/* What ctl_check_line and ctl_next_pending_line return besides a letter, which
+ * is above 0.  CTL_BAD: the file cannot be used, and why is set.  CTL_END: the
  * file is good, and was read to its end. */
 enum { CTL_BAD = -1, CTL_END };
 /* Reads the next line outside header blocks, or the one that begins a block,
@@ -145,7 +145,7 @@ int	ctl_read_rcpt(struct ctl *, unsigned long off);
 const char *ctl_read_sender(struct ctl *);
 /* Reads on to the next pending recipient, T line or '#' line; returns the same
  * as ctl_check_line.  Removes the locks of processes that are gone. */
-int	ctl_next_pending(struct ctl *);
+int	ctl_next_pending_line(struct ctl *);
 /* Moves to the next T line of a file that was found good, and sets host: 1, or
  * 0 at the end. */
 int	ctl_next_trigger(struct ctl *);
@@ -162,9 +162,10 @@ unsigned ctl_mailbox_hash(const struct ctl *);
 int	ctl_read_last_field(const char *name, const char *letters, char *value,
 	    size_t size);
 /* Returns the tag of the recipient line at off, or -1 if it cannot be read.  If
- * pid is not NULL and the tag is '~', sets *pid to the process with the lock;
- * if that process is gone, removes its lock and returns the remaining tag. */
-int	ctl_read_tag(const char *name, unsigned long off, long *pid);
+ * lock_owner is not NULL and the tag is '~', sets *lock_owner to the process
+ * with the lock; if that process is gone, removes its lock and returns the
+ * remaining tag. */
+int	ctl_read_tag(const char *name, unsigned long off, long *lock_owner);
 /* Returns the recipient whose line is at off, as ctl_read_rcpt sets it, good
  * until the next call of this section; NULL if there is none. */
 const struct ctl *ctl_find_rcpt(const char *name, unsigned long off);

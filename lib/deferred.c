@@ -57,7 +57,7 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 	struct stat st;
 	unsigned long try;
 	long n, pause = PAUSE_LEAST;
-	int fd = fd_plain(why_path_of(office, num), O_RDONLY, &st);
+	int fd = fd_open_plain(why_path_of(office, num), O_RDONLY, &st);
 
 	if (fd < 0)
 		return -1;

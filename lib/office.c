@@ -106,7 +106,7 @@ read_starts(const char *path, const char *name)
 		up -= *--end == '/';
 	if (up == 0 && text_fmt(file, sizeof(file), "%.*s/" STARTS_FILE,
 	    (int)(end - path), path) == 0)
-		fd = fd_plain(file, O_RDONLY, NULL);
+		fd = fd_open_plain(file, O_RDONLY, NULL);
 	if (fd < 0)
 		return 0;
 	if (read(fd, line, sizeof(line) - 1) < 0)

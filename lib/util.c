@@ -59,7 +59,7 @@
 #ifdef O_CLOEXEC
 #define CLOEXEC O_CLOEXEC
 #else
-#define CLOEXEC 0	/* fd_plain sets the flag after the open */
+#define CLOEXEC 0	/* fd_open_plain sets the flag after the open */
 #endif
 
 /* ---- text ------------------------------------------------------------ */
@@ -689,7 +689,7 @@ fd_nonblock(int fd)
  * of a failed open of a file that is not regular differs between systems; an
  * lstat after the open makes EINVAL of it. */
 int
-fd_plain(const char *path, int flags, struct stat *st)
+fd_open_plain(const char *path, int flags, struct stat *st)
 {
 	struct stat seen, own;
 	int fd, error;
@@ -729,15 +729,15 @@ fd_plain(const char *path, int flags, struct stat *st)
 /* Opens the file, or makes a missing one.  The name may appear or vanish
  * between the two calls, so both are tried OWN_TRIES times. */
 int
-fd_own(const char *path, int flags, int mode)
+fd_open_own(const char *path, int flags, int mode)
 {
 	struct stat st;
 	int fd = -1, i;
 
-	errno = ENOENT;		/* for O_EXCL, which skips fd_plain */
+	errno = ENOENT;		/* with O_EXCL, nothing else sets it */
 	for (i = 0; i < OWN_TRIES; i++) {
 		if (!(flags & O_EXCL))
-			fd = fd_plain(path, flags & ~O_CREAT, &st);
+			fd = fd_open_plain(path, flags & ~O_CREAT, &st);
 		/* a file with a second name may be one that another user wants
 		 * us to change */
 		if (fd >= 0 && st.st_nlink == 1 &&
@@ -761,7 +761,7 @@ fd_own(const char *path, int flags, int mode)
 }
 
 const char *
-fd_own_why(void)
+fd_open_own_error(void)
 {
 	return errno == EPERM ? "it is a link, or somebody else's; remove it" :
 	    strerror(errno);
@@ -872,7 +872,7 @@ open_new(const char *path)
 	int fd, i, is_locked;	/* is_locked: by another process */
 
 	for (i = 0; i < 2; i++) {
-		fd = fd_own(path, O_WRONLY | O_CREAT, 0644);
+		fd = fd_open_own(path, O_WRONLY | O_CREAT, 0644);
 		if (fd < 0 && ((errno != EPERM && errno != EACCES) ||
 		    unlink(path) < 0))
 			return -1;
@@ -1186,7 +1186,7 @@ heap_del(struct heap *h, struct timer *t)
 }
 
 double
-heap_wait(const struct heap *h)
+heap_wait_seconds(const struct heap *h)
 {
 	double wait = h->n == 0 ? 3600 : h->v[0].when - now.mono;
 

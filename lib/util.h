@@ -215,13 +215,13 @@ int	stdio_to_null(void);
 /* Opens a regular file, never through a link, and stores its status in st,
  * unless st is NULL.  Returns a descriptor, or -1 with errno; EINVAL means that
  * the file is not regular. */
-int	fd_plain(const char *path, int flags, struct stat *st);
+int	fd_open_plain(const char *path, int flags, struct stat *st);
 /* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
  * regular, no link, one name, owned by root or us.  Returns a descriptor, or -1
- * with errno; EPERM means that the file is of another kind.  fd_own_why returns
- * that errno in words. */
-int	fd_own(const char *path, int flags, int mode);
-const char *fd_own_why(void);
+ * with errno; EPERM means that the file is of another kind.  fd_open_own_error
+ * returns that errno in words. */
+int	fd_open_own(const char *path, int flags, int mode);
+const char *fd_open_own_error(void);
 /* Replaces the file dir/NAME: print writes to dir/.NAME.new (NAME.new if NAME
  * begins with a dot), which is synced and renamed.  0, or -1 with errno and the
  * old file in place; EAGAIN means that another process replaces it now. */
@@ -231,7 +231,7 @@ int	fd_replace(const char *path, void (*print)(FILE *));
  * A link must be root's or ours, and is followed wherever it leads.  Sets *to
  * to the descriptor, and closes the former *to unless that is 0, 1 or 2.  If
  * *to is above 2 and has this file open, does nothing.  0; or -1 with errno as
- * in fd_own, and *to unchanged. */
+ * in fd_open_own, and *to unchanged. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all bytes: 0, or -1 */
 /* Locks the byte at this offset, or the whole file if the offset is 0, by
@@ -333,7 +333,7 @@ void	heap_del(struct heap *, struct timer *);
 /* The due time of a timer in the heap. */
 #define heap_when(h, t) ((h)->v[(t)->pos - 1].when)
 /* Returns the seconds until the first timer is due, an hour at most. */
-double	heap_wait(const struct heap *);
+double	heap_wait_seconds(const struct heap *);
 
 /* ---- users ----------------------------------------------------------- */
 

@@ -51,7 +51,8 @@ add_hold(struct mq_queue *q, const char *line)
 static int
 read_holds(struct mq_queue *q, const char *po)
 {
-	int rc = 0, fd = fd_plain(path_in(po, ".mailq.holds"), O_RDONLY, NULL);
+	int rc = 0, fd = fd_open_plain(path_in(po, ".mailq.holds"), O_RDONLY,
+	    NULL);
 	struct lines l;
 
 	line_start(&l, fd, 0);

@@ -29,7 +29,7 @@
 static int
 open_ctl(struct ctl *c, const char *po, const char *name)
 {
-	ctl_start(c, fd_plain(path_in(po, "transport/%s", name), O_RDONLY,
+	ctl_start(c, fd_open_plain(path_in(po, "transport/%s", name), O_RDONLY,
 	    NULL), name);
 	return c->l.fd < 0 ? -1 : 0;
 }
@@ -37,7 +37,7 @@ open_ctl(struct ctl *c, const char *po, const char *name)
 int
 mq_open_diags(struct diags *n, const char *po, const char *name)
 {
-	diag_start(n, fd_plain(path_in(po, "transport/%s", name), O_RDONLY,
+	diag_start(n, fd_open_plain(path_in(po, "transport/%s", name), O_RDONLY,
 	    NULL), name);
 	return n->c.l.fd < 0 ? -1 : 0;
 }

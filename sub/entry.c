@@ -188,7 +188,7 @@ write_control(const struct mail *m, const char *path, const char *name,
 	int fd;
 
 	unlink(path);
-	fd = fd_own(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	fd = fd_open_own(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd >= 0) {
 		fd_lock(fd);	/* a file system may have no locks */
 		f = fdopen(fd, "w");

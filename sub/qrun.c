@@ -516,7 +516,7 @@ open_file(struct file *q)
 		errno = EPERM;
 	} else {
 		rights_use_root(1);
-		fd = fd_plain(q->base, O_RDONLY, &q->st);
+		fd = fd_open_plain(q->base, O_RDONLY, &q->st);
 		rights_use_root(0);
 	}
 	err = errno;
@@ -701,7 +701,7 @@ open_lock(const char *path)
 	if (errno != EEXIST)
 		return -1;
 	rights_use_root(1);
-	fd = fd_plain(path, O_RDWR, &st);
+	fd = fd_open_plain(path, O_RDWR, &st);
 	rights_use_root(0);
 	if (fd >= 0 && !rights_is_ours((long)st.st_uid)) {
 		close(fd);

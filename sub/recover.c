@@ -25,7 +25,7 @@ int
 entry_is_abandoned(const char *path, int dead)
 {
 	struct stat st;
-	int fd = fd_plain(path, O_RDWR, &st), abandoned;
+	int fd = fd_open_plain(path, O_RDWR, &st), abandoned;
 
 	if (fd < 0)
 		return dead;

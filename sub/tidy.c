@@ -108,7 +108,7 @@ begin_round(const char *path)
 	unsigned long area, hash, since, passed, up = (unsigned long)now.up;
 	struct stat st;
 	unsigned n[AREAS];
-	int anew, fd = fd_plain(path, O_RDONLY, &st);
+	int anew, fd = fd_open_plain(path, O_RDONLY, &st);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 	memset(n, 0, sizeof(n));

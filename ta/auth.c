@@ -134,12 +134,12 @@ read_file(struct auth *a, const char *file, const char *host, int by_program)
 	static struct lines in;		/* large */
 	const char *why = NULL;
 	struct stat st;
-	int fd = fd_own(file, O_RDONLY, 0);
+	int fd = fd_open_own(file, O_RDONLY, 0);
 	size_t n;
 	char *s;
 
 	if (fd < 0)
-		why = fd_own_why();
+		why = fd_open_own_error();
 	else if (fstat(fd, &st) < 0 || (st.st_mode & 077) != 0)
 		why = "others can read it; chmod 600";
 	line_start(&in, fd, 0);

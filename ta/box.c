@@ -164,7 +164,7 @@ static int
 remove_stale_lock(const char *lock)
 {
 	struct stat st, now_there;
-	int fd = fd_plain(lock, O_RDWR, &st), result = -1;
+	int fd = fd_open_plain(lock, O_RDWR, &st), result = -1;
 
 	if (fd < 0)
 		return -1;
@@ -479,11 +479,11 @@ open_box(struct mail *m)
 	struct stat st;
 	int err;
 
-	m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
+	m->fd = fd_open_plain(m->box, O_RDWR | O_APPEND, &st);
 	if (m->fd < 0 && errno == ENOENT) {
 		if (make_box(m) < 0)
 			return -1;
-		m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
+		m->fd = fd_open_plain(m->box, O_RDWR | O_APPEND, &st);
 	}
 	err = errno;
 	if (m->fd < 0 && lstat(m->box, &st) == 0 && check_box(m, &st) < 0)
@@ -767,7 +767,7 @@ box_lock_and_make(struct mail *m)
 		return errno == ENOENT ? make_box(m) : 0;
 	if (!is_ungiven(m, &st))
 		return 0;
-	fd = fd_plain(m->box, O_RDWR, &st);
+	fd = fd_open_plain(m->box, O_RDWR, &st);
 	if (fd < 0)
 		return 0;	/* the delivery reports the reason */
 	if (is_ungiven(m, &st)) {

@@ -90,7 +90,7 @@ dead_read(const char *path)
 	char line[ADDRESS + 40], *s;
 	const char *end;
 	long when;
-	int lines = 0, fd = fd_own(path, O_RDONLY, 0);
+	int lines = 0, fd = fd_open_own(path, O_RDONLY, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 	list.n = 0;

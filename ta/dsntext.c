@@ -448,7 +448,7 @@ copy_body(struct copy *c, const struct dsn *r)
 	int fd;
 
 	text_fmt(path, sizeof(path), "../queue/%s", r->diags.c.name);
-	fd = fd_plain(path, O_RDONLY, NULL);
+	fd = fd_open_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
 	end = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,

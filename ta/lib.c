@@ -252,7 +252,7 @@ int
 lib_reopen_read_only(const struct lib_job *job)
 {
 	struct stat ours, st;
-	int fd = fd_plain(job->name, O_RDONLY, &st), failed;
+	int fd = fd_open_plain(job->name, O_RDONLY, &st), failed;
 
 	if (fd < 0)
 		return -1;
@@ -288,7 +288,7 @@ open_and_work(struct lib_job *job, lib_work *work)
 	struct stat st;
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
-	job->msg = fd_plain(path, O_RDONLY, &st);
+	job->msg = fd_open_plain(path, O_RDONLY, &st);
 	if (job->msg < 0 && errno == ENOENT && is_message_missing(job->name)) {
 		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
 		    "is missing, so there is nothing left to deliver; please "
@@ -333,7 +333,7 @@ open_control(struct lib_job *job, const char *name)
 	    text_fmt(job->name, sizeof(job->name), "%s", name) < 0)
 		return -1;
 	job->num = name_num(name);
-	job->ctl = fd_plain(name, O_RDWR, NULL);
+	job->ctl = fd_open_plain(name, O_RDWR, NULL);
 	if (job->ctl < 0 && errno != ENOENT)
 		lib_note("cannot open the control file %s: %s", name,
 		    strerror(errno));

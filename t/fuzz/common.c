@@ -152,7 +152,7 @@ fuzz_disperse(void)
 			m = msg_find_number(CROWD_FIRST + i, NULL);
 			if (m != NULL && m->end < END_DROP) {
 				unlink(name);
-				q_drop_message(m, "enough");
+				q_discard_message(m, "enough");
 			} else if (access(name, F_OK) == 0) {
 				left++;
 			}

@@ -187,7 +187,7 @@ clear(void)
 	struct past past;
 
 	if (m != NULL)
-		q_drop_message(m, "enough");
+		q_discard_message(m, "enough");
 	now.mono += 100;
 	q_sweep_ended();
 	remove_stub("123-1", &past);

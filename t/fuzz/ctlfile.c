@@ -134,7 +134,7 @@ take(int good)
 	int letter;
 
 	if (ctl_open(&c, NAME) == CTL_OPENED) {
-		while ((letter = ctl_next_pending(&c)) > 0)
+		while ((letter = ctl_next_pending_line(&c)) > 0)
 			if (letter == 'r' && good && i < nrcpts)
 				fuzz_must(c.l.off == rcpts[i++].off,
 				    "the same recipient");
@@ -252,7 +252,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	size = n;
 	memcpy(before, data, n);
 	fuzz_file(NAME, data, n);
-	fd = fd_plain(NAME, O_RDONLY, &st);
+	fd = fd_open_plain(NAME, O_RDONLY, &st);
 	read_lines(fd);
 	good = walk(fd) == CTL_END;
 	close(fd);

@@ -164,7 +164,7 @@ forget(unsigned long num)
 	struct message *m = msg_find_number(num, NULL);
 
 	if (m != NULL && m->end < END_DROP)
-		q_drop_message(m, "enough");
+		q_discard_message(m, "enough");
 	now.mono += 100;
 	q_run_timers();
 	q_sweep_ended();

@@ -90,7 +90,7 @@ check_control(const struct mail *m, const char *name)
 	unsigned n = 0;
 
 	fuzz_must(ctl_open(&c, name) == CTL_OPENED, "it is there");
-	while ((letter = ctl_next_pending(&c)) == 'r') {
+	while ((letter = ctl_next_pending_line(&c)) == 'r') {
 		fuzz_must(strcmp(c.channel, "local") == 0 ||
 		    strcmp(c.channel, "smtp") == 0 ||
 		    strcmp(c.channel, "error") == 0, "a channel of the table");
