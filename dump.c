@@ -631,20 +631,15 @@ emit_stubs(void)
 {
 	const char *name;
 	struct skip k;
-	struct stat st;
 	struct hlink *l = NULL;
-	char path[PATH_MAX_];
 	unsigned n = 0;
-	long age = 0;	/* seconds, of the oldest forgotten message */
+	long age, oldest = 0;	/* seconds, of forgotten messages */
 	double due;
 
-	while ((name = in_next_stub(&l, &k, &due)) != NULL) {
+	while ((name = in_next_stub(&l, &k, &age, &due)) != NULL) {
 		if (k.why == NULL) {
 			n++;
-			text_fmt(path, sizeof(path), "../queue/%s", name);
-			if (lstat(path, &st) == 0 &&
-			    file_age(st.st_mtime) > age)
-				age = file_age(st.st_mtime);
+			oldest = age > oldest ? age : oldest;
 			continue;
 		}
 		emit("s\t%-s\t%ld\t%-s", name, due < now.mono ? 0 :
@@ -654,7 +649,7 @@ emit_stubs(void)
 		emit("\n");
 	}
 	if (n > 0)
-		emit("e\t%u\t%ld\n", n, age);
+		emit("e\t%u\t%ld\n", n, oldest);
 }
 
 /* Writes the v line. */

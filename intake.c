@@ -143,21 +143,16 @@ struct stub {
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
 	int	born;		/* mono; born of the message */
-	unsigned short mtime;	/* MTIME_BITS of the message file */
+	unsigned mtime : 15;	/* MTIME_BITS of the message file */
 	unsigned seen : 15;	/* number of the last request that the message
 				 * has been checked for */
-	unsigned is_skipped : 1;	/* a struct skipped follows the name */
+	unsigned known : 1;	/* the message was in core before */
+	unsigned is_skipped : 1;	/* a struct skip follows the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
-/* 16 bits of a struct spool_time. */
-#define MTIME_BITS(t)	(((t).s + (t).ns) & 0xffff)
-
-struct skipped {
-	struct skip skip;
-	int	known;		/* 1: the message was in core before */
-	int	at_start;	/* 1: a start has found the file */
-};
+/* 15 bits of a struct spool_time. */
+#define MTIME_BITS(t)	(((t).s + (t).ns) & 0x7fff)
 
 static struct hash stubs;	/* all stubs, by num */
 static struct heap due_stubs;	/* stubs of messages that wait, by due */
@@ -191,13 +186,13 @@ stub_named(const char *name)
 struct past {
 	int	known;		/* 1: the message was in core before */
 	int	has_born;	/* 1: born and mtime are set, from a stub */
-	unsigned short mtime;	/* as in struct stub */
+	unsigned mtime;		/* as in struct stub */
 	int	until;		/* mono; earliest time for the vertices */
 	int	born;		/* mono; as in struct message */
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
 	int	had_no_room;	/* 1: the stub was due for an hour */
-	struct skipped s;	/* s.skip.why NULL: the file was not skipped */
+	struct skip skip;	/* why NULL: the file was not skipped */
 };
 
 static unsigned last_request;	/* number of the last request, at most
@@ -214,9 +209,9 @@ is_stub_limit_reached(void)
 	    stubs.n >= (unsigned)q.config->evicted;
 }
 
-/* Copies the struct skipped of the stub; skip.why is NULL if it has none. */
+/* Copies the struct skip of the stub; why is NULL if it has none. */
 static void
-get_skipped(const struct stub *s, struct skipped *k)
+get_skip(const struct stub *s, struct skip *k)
 {
 	memset(k, 0, sizeof(*k));
 	if (s->is_skipped)
@@ -224,17 +219,16 @@ get_skipped(const struct stub *s, struct skipped *k)
 }
 
 const char *
-in_next_stub(struct hlink **at, struct skip *k, double *due)
+in_next_stub(struct hlink **at, struct skip *k, long *age, double *due)
 {
 	const struct stub *s;
-	struct skipped of_stub;
 
 	*at = hash_each(&stubs, *at);
 	if (*at == NULL)
 		return NULL;
 	s = OWNER(struct stub, link, *at);
-	get_skipped(s, &of_stub);
-	*k = of_stub.skip;
+	get_skip(s, k);
+	*age = NOW - s->born;
 	if (s->is_skipped)
 		*due = heap_when(&due_stubs, &s->due);
 	return s->name;
@@ -249,12 +243,12 @@ in_next_stub(struct hlink **at, struct skip *k, double *due)
  * the agents of an earlier scheduler. */
 static int
 make_stub(const char *name, struct chan *c, double at, double until,
-    const struct message *m, const struct skipped *k)
+    const struct message *m, const struct skip *k)
 {
 	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
-	int is_locked = k != NULL && k->skip.pid != 0;
+	int is_locked = k != NULL && k->pid != 0;
 
 	if ((is_locked || !is_stub_limit_reached()) &&
 	    heap_reserve(h, h->n + 1) == 0)
@@ -267,6 +261,7 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	}
 	memcpy(s->name, name, len);
 	s->until = until;
+	s->known = m != NULL;
 	if (m != NULL) {
 		s->born = m->born;
 		s->mtime = MTIME_BITS(m->time);
@@ -297,9 +292,9 @@ remove_stub(const char *name, struct past *p)
 	p->born = s->born;
 	p->mtime = s->mtime;
 	p->seen = s->seen;
-	get_skipped(s, &p->s);
+	p->known = s->known;
 	p->has_born = !s->is_skipped;
-	p->known = !s->is_skipped || p->s.known;
+	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
 	hash_del(&stubs, &s->link);
 	/* a stub that is not in due_stubs is in ready of a channel */
@@ -691,8 +686,8 @@ choose_leaver(const struct chan *c)
 			if (at == STAYS || (at > now.mono) != wants_waiting)
 				continue;
 			n++;
-			most = most < looked + CHECKED_NEAR ? most :
-			    looked + CHECKED_NEAR;
+			last = last < i + CHECKED_NEAR ? last :
+			    i + CHECKED_NEAR;
 			rank = wants_waiting ? at : (double)m->load_event;
 			if (!wants_waiting && until > now.mono)
 				rank = -until;	/* its READY vertices would have
@@ -862,7 +857,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	 * hour ago */
 	m->loaded_at = p->had_no_room ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
-	m->was_forgotten = p->known || p->s.at_start;
+	m->was_forgotten = p->known || p->skip.why != NULL;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -950,7 +945,7 @@ load_open_file(struct ctl *c, struct past *p)
 		memset(p, 0, sizeof(*p));
 		p->seen = last_request;
 	}
-	if (!c->later && !p->known && p->s.skip.why == NULL)
+	if (!c->later && !p->known && p->skip.why == NULL)
 		p->known = spool_was_scanned(c->name, &st);
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
@@ -996,26 +991,27 @@ static void
 skip_file(const struct ctl *c, const struct past *p)
 {
 	struct stub *s;
-	struct skipped k;
+	struct skip k;
 
 	th_sweep();	/* memory may be short: this frees empty threads */
-	k.skip.why = c->why;
-	k.skip.pid = c->pid;
-	k.known = p->known || (p->s.skip.why == NULL &&
-	    spool_was_scanned(c->name, NULL));
-	k.at_start = p->s.at_start || !q.start_loaded;
+	k.why = c->why;
+	k.pid = c->pid;
 	/* A locked file keeps the time of its first lock.  A power cut may
 	 * leave the locks of several processes, and the time for which locks
 	 * are believed does not begin anew with each of them.  Other skipped
 	 * files keep the time of their first skip. */
-	k.skip.since = NOW;
-	if (p->s.skip.why != NULL && (p->s.skip.pid == 0) == (c->pid == 0))
-		k.skip.since = p->s.skip.since;
+	k.since = NOW;
+	if (p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0))
+		k.since = p->skip.since;
 	/* a request waits for a locked file; a file with an error counts as
 	 * having seen all requests, as the error may last for ever */
 	if (make_stub(c->name, NULL, now.mono + c->later, p->until, NULL,
-	    &k) == 0 && c->pid != 0) {
-		s = stub_named(c->name);
+	    &k) < 0)
+		return;
+	s = stub_named(c->name);
+	s->known = p->known || (p->skip.why == NULL &&
+	    spool_was_scanned(c->name, NULL));
+	if (c->pid != 0) {
 		s->seen = p->seen;
 		stubs_behind += s->seen < last_request;
 	}
@@ -1038,8 +1034,8 @@ load_file(const char *name, int *opened)
 	if (message_named(name) != NULL)
 		return NULL;
 	if (ctl_open(&c, name) == CTL_OPENED) {
-		if (past.s.skip.pid != 0)
-			c.since = past.s.skip.since;
+		if (past.skip.pid != 0)
+			c.since = past.skip.since;
 		m = load_open_file(&c, &past);
 	}
 	*opened = c.l.fd >= 0;
@@ -1054,7 +1050,7 @@ load_file(const char *name, int *opened)
 const char *
 in_load_named(const char *base)
 {
-	struct skipped k;
+	struct skip k;
 	char name[NAME_MAX_];
 	const struct stub *s;
 	int opened;
@@ -1068,8 +1064,8 @@ in_load_named(const char *base)
 	s = stub_named(name);
 	if (s == NULL)
 		return NULL;
-	get_skipped(s, &k);
-	return k.skip.why;
+	get_skip(s, &k);
+	return k.why;
 }
 
 /* ---- turns ------------------------------------------------------------ */
@@ -1299,20 +1295,6 @@ load_when_full(void)
 	return LOADED_NONE;
 }
 
-/* Notes the end of the first scan, when every directory was read to its end.
- * With -S agents start then, or when core is full. */
-static void
-check_first_scan(void)
-{
-	if (q.scanned || is_core_full())
-		q.no_feeding = 0;
-	if (!q.scanned)
-		return;
-	q.start_loaded = 1;
-	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
-	    q.nthreads, q.rcpts_in);
-}
-
 int
 in_load_files(void)
 {
@@ -1345,8 +1327,14 @@ in_load_files(void)
 	end_lap();
 	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
 		scan.files = 0;		/* the scan is over */
-	if (!q.start_loaded)
-		check_first_scan();
+	/* with -S, agents start after the first scan, or when core is full */
+	if (!q.start_loaded && (q.scanned || is_core_full()))
+		q.no_feeding = 0;
+	if (!q.start_loaded && q.scanned) {
+		q.start_loaded = 1;
+		log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
+		    q.nthreads, q.rcpts_in);
+	}
 	/* 1 if a bound of this pass has ended it: that of files, of files
 	 * beyond PARAMactive, or of entries */
 	return n == BATCH_FILES || scan.beyond == BATCH_BEYOND ||

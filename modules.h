@@ -442,8 +442,10 @@ enum request_kind {
 long	in_add_request(enum request_kind, char **patterns);
 /* Returns the name of the next forgotten message, or NULL; *at is NULL before
  * the first one.  If its file was skipped, sets the skip, and *due to the time
- * of the next look at the file, mono; else sets why of the skip to NULL. */
-const char *in_next_stub(struct hlink **at, struct skip *, double *due);
+ * of the next look at the file, mono; else sets why of the skip to NULL, and
+ * *age to the age of the message, seconds. */
+const char *in_next_stub(struct hlink **at, struct skip *, long *age,
+	    double *due);
 
 /* ======================================================================
  * ta.c - transport agents

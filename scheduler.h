@@ -300,7 +300,7 @@ struct message {
 	unsigned ndsn : 2;	/* vertices on the channel dsn, a part of
 				 * nvertices */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before, or
-					 * a start has skipped its file */
+					 * its file was skipped before */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned notify : 5;	/* NOTIFY_ bits of all lists */
 	/* for DSNs */
