@@ -235,15 +235,14 @@ in_next_stub(struct hlink **at, struct skip *k, long *age, double *due)
 }
 
 /* Makes a stub that has seen all requests and is due at this time, mono.  For a
- * READY message c is the channel that counts the message, else NULL.  m is the
- * message, or NULL for a skipped file.  Returns 0; or -1 without memory or if
- * PARAMevicted allows no further stub: then the directory of the file is read
- * again at that time, or after STUBLESS seconds.  A locked file always gets a
- * stub, as a request may wait for the end of the lock; the locks are as few as
- * the agents of an earlier scheduler. */
-static int
-make_stub(const char *name, struct chan *c, double at, double until,
-    const struct message *m, const struct skip *k)
+ * READY message c is the channel that counts the message, else NULL.  k is the
+ * skip of a skipped file, else NULL.  Returns the stub, whose other members are
+ * 0; or NULL without memory or if PARAMevicted allows no further stub: then the
+ * directory of the file is read again at that time, or after STUBLESS seconds.
+ * A locked file always gets a stub, as a request may wait for the end of the
+ * lock; the locks are as few as the agents of an earlier scheduler. */
+static struct stub *
+make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 {
 	struct heap *h = c != NULL ? &c->ready : &due_stubs;
 	size_t len = strlen(name) + 1;
@@ -257,22 +256,16 @@ make_stub(const char *name, struct chan *c, double at, double until,
 	if (s == NULL) {
 		spool_reread_at(name, c != NULL || k != NULL ?
 		    now.mono + STUBLESS : at);
-		return -1;
+		return NULL;
 	}
 	memcpy(s->name, name, len);
-	s->until = until;
-	s->known = m != NULL;
-	if (m != NULL) {
-		s->born = m->born;
-		s->mtime = MTIME_BITS(m->time);
-	}
 	s->seen = last_request;
 	s->is_skipped = k != NULL;
 	if (k != NULL)
 		memcpy(s->name + len, k, sizeof(*k));
 	hash_add(&stubs, &s->link, name_num(name));
 	heap_set(h, &s->due, at);
-	return 0;
+	return s;
 }
 
 /* Frees the stub with this name, if there is one, and sets *p to what the stub
@@ -633,18 +626,24 @@ forget_message(struct message *m)
 {
 	double warning = q_next_warning(m);
 	double until, at = stub_due(m, &until);
-	int lost;		/* 1: there is no stub */
+	struct stub *s;
 
 	if (at == STAYS)
 		return;
 	/* a message of which all vertices are due is read when there is room */
 	if (at <= now.mono)
 		at = until;
-	lost = make_stub(m->name, at <= now.mono ? m->chan : NULL,
-	    warning < at ? warning : at, until, m, NULL) < 0;
+	s = make_stub(m->name, at <= now.mono ? m->chan : NULL,
+	    warning < at ? warning : at, NULL);
+	if (s != NULL) {
+		s->until = until;
+		s->born = m->born;
+		s->mtime = MTIME_BITS(m->time);
+		s->known = 1;
+	}
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
-	    lost ? " beyond PARAMevicted" : "");
+	    s == NULL ? " beyond PARAMevicted" : "");
 	q_unload_message(m);
 }
 
@@ -1005,10 +1004,10 @@ skip_file(const struct ctl *c, const struct past *p)
 		k.since = p->skip.since;
 	/* a request waits for a locked file; a file with an error counts as
 	 * having seen all requests, as the error may last for ever */
-	if (make_stub(c->name, NULL, now.mono + c->later, p->until, NULL,
-	    &k) < 0)
+	s = make_stub(c->name, NULL, now.mono + c->later, &k);
+	if (s == NULL)
 		return;
-	s = stub_named(c->name);
+	s->until = p->until;
 	s->known = p->known || (p->skip.why == NULL &&
 	    spool_was_scanned(c->name, NULL));
 	if (c->pid != 0) {
@@ -1018,16 +1017,14 @@ skip_file(const struct ctl *c, const struct past *p)
 }
 
 /* Loads the file with this name, unless its message is in core.  Removes its
- * stub.  Returns the message, or NULL if the file cannot be used.  Sets *opened
- * to 1 if the file was opened. */
+ * stub.  Returns the message, or NULL if the file cannot be used. */
 static struct message *
-load_file(const char *name, int *opened)
+load_file(const char *name)
 {
 	static struct ctl c;	/* too large for the stack of a small host */
 	struct past past;
 	struct message *m = NULL;
 
-	*opened = 0;
 	remove_stub(name, &past);
 	/* in_load_named may have loaded the file since the scan found it; or
 	 * the removed stub was that of an earlier file with this name */
@@ -1038,7 +1035,6 @@ load_file(const char *name, int *opened)
 			c.since = past.skip.since;
 		m = load_open_file(&c, &past);
 	}
-	*opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_set_aside(c.name, 0, c.why) < 0)
 		set_skipped(&c, "it cannot be used, nor moved to postman");
@@ -1053,14 +1049,13 @@ in_load_named(const char *base)
 	struct skip k;
 	char name[NAME_MAX_];
 	const struct stub *s;
-	int opened;
 
 	if (spool_find_file(base, name) < 0 || message_named(name) != NULL)
 		return NULL;
 	/* if no message waits, core gets one message too many */
 	if (is_core_full())
 		forget_waiting_message();
-	load_file(name, &opened);
+	load_file(name);
 	s = stub_named(name);
 	if (s == NULL)
 		return NULL;
@@ -1104,7 +1099,7 @@ load_in_turn(int *forgotten, enum loaded (*load_one)(int forgotten))
 static struct {
 	char	name[NAME_MAX_];	/* of the next new file, or "" */
 	int	forgotten;	/* 1 when it is the turn of forgotten mail */
-	long	files;		/* new files opened in this scan */
+	long	files;		/* new files in this scan */
 	double	began;		/* mono; when this scan began */
 	double	next_at;	/* mono; when the next scan may begin */
 	double	pass_at;	/* mono; new mail may be loaded from then on
@@ -1212,7 +1207,7 @@ next_stub(void)
 static enum loaded
 load_next(int forgotten)
 {
-	int full = is_core_full(), opened, is_overdue = 0;
+	int full = is_core_full(), is_overdue = 0;
 	const struct stub *s;
 	struct message *m, *leaver;
 	char name[NAME_MAX_];
@@ -1226,11 +1221,12 @@ load_next(int forgotten)
 		strcpy(name, scan.name);
 	else
 		return LOADED_NONE;
-	if (!forgotten)
+	if (!forgotten) {
 		scan.name[0] = '\0';
-	m = load_file(name, &opened);
-	if (opened && !forgotten && scan.files++ == 0)
-		scan.began = now.mono;
+		if (scan.files++ == 0)
+			scan.began = now.mono;
+	}
+	m = load_file(name);
 	if (m == NULL)
 		return LOADED_FILE;
 	/* a warning on an overdue message is sent before the message leaves */
