@@ -5,8 +5,9 @@
  *
  *	1234-56 <tab> failure	the message has ended: send all DSNs that are
  *				left
- *	1234-56 <tab> success	send them, too; some recipients are pending, or
- *				the message has ended and none has failed
+ *	1234-56 <tab> success	send all DSNs that are left; some recipients are
+ *				pending, or the message has ended and none has
+ *				failed
  *	1234-56 <tab> delay	send the warnings of a delay
  *
  *	1234/0 <tab><tab> ok to=anna@a.example rcpts=2 msgs=1 file=router/98
@@ -34,13 +35,14 @@
  * expired without a reason, as after a restart, has the reason of the last line
  * about a delay of that recipient.
  *
- * A DSN goes to one sender and covers recipients of a message with the same
- * header.  If the sender is a program, a file or the like, it goes to the
- * postmaster.  A message without a sender is usually a DSN itself: then only
- * the addresses of the form get a DSN.  That DSN is marked by DOUBLE_FIELD, and
- * if it cannot be delivered no other DSN follows.  The answer is "error" if -x
- * exempts a failure or the address of its sender is too long, and "error2" if a
- * failure has no sender; the scheduler then keeps the message.
+ * A DSN goes to one sender.  If it covers several recipients of a message,
+ * these have the same header.  If the sender is a program, a file or the like,
+ * the DSN goes to the postmaster.  A message without a sender is usually a DSN
+ * itself: then only the addresses of the form get a DSN.  That DSN is marked by
+ * DOUBLE_FIELD, and if it cannot be delivered no other DSN follows.  The answer
+ * is "error" if -x exempts a failure or the address of its sender is too long,
+ * and "error2" if a failure has no sender; the scheduler then keeps the
+ * message.
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
  * one when the pause is over, on up to 100 messages.  Until then each job is

@@ -58,9 +58,10 @@ static struct {
 	int	names;		/* -n: a name need not be that of a user */
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
-	long	time_limit;	/* seconds of a program, at most; a delivery to
-				 * a box may also use the seconds that are left
-				 * for locks; 0: no limit */
+	long	time_limit;	/* seconds that a program may run, or that a
+				 * child may take to deliver into a box; the
+				 * child gets the seconds that are left for
+				 * locks in addition; 0: no limit */
 	unsigned long size_limit;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
@@ -360,7 +361,7 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 	struct child c;
 
 	*m->end = *begun;
-	m->end->code = X_TEMPFAIL;	/* box_undo may leave it as it is */
+	m->end->code = X_TEMPFAIL;	/* box_undo can fail and set no code */
 	m->left = UNDO_LIMIT / 2;
 	if (run_in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.error != NULL ||
 	    c.end.code != 0)

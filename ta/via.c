@@ -22,9 +22,9 @@
  * error:num=62:hostname mismatch" of openssl, the second is the reason.
  *
  * The program has the rights of our process, and no descriptors but the pipes
- * and $socket.  It ignores the signals that we ignore, so a signal of the
- * scheduler ends no conversation.  It is expected to end when the pipes for
- * input and output are closed; after LINGER seconds SIGKILL ends it.
+ * and $socket.  It ignores the signals that we ignore, except SIGPIPE, so a
+ * signal of the scheduler ends no conversation.  It is expected to end when the
+ * pipes for input and output are closed; after LINGER seconds SIGKILL ends it.
  */
 #include "via.h"
 #include "../lib/agent.h"
