@@ -641,7 +641,7 @@ forget_message(struct message *m)
 		s->mtime = MTIME_BITS(m->time);
 		s->known = 1;
 	}
-	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
+	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
 	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    s == NULL ? " beyond PARAMevicted" : "");
 	q_unload_message(m);
@@ -887,7 +887,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 		return 0;
 	q.total.accepted += !p->known;
 	ctl_close_kept();	/* an earlier file of that name may be open */
-	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
+	log_info("load msg=%s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_log_name(m), m->nr, hosts, msg_age(m),
 	    (unsigned long)st->st_size, msg_sender_fields(c));
 	if (m->has_twin)

@@ -287,24 +287,6 @@ msg_free(struct message *m)
 
 /* ---- words for the log ------------------------------------------------- */
 
-const char *
-msg_log_name(const struct message *m)
-{
-	static char words[4 * NAME_MAX_ + 100];
-	int err = errno;	/* the caller may log errno after this text */
-	struct text t;
-
-	text_init(&t, words, sizeof(words));
-	t.clean = 1;
-	text_put(&t, m->name, strlen(m->name));
-	memcpy(words + t.len, " id=", 4);
-	if (spool_id(m->name, &m->time, NULL, words + t.len + 4,
-	    sizeof(words) - t.len - 4) < 0)
-		words[t.len] = '\0';	/* the message file is gone */
-	errno = err;
-	return words;
-}
-
 /* Adds " key=" and the address as one word: its blanks are escaped, too. */
 static void
 add_address(struct text *t, const char *key, const char *address)
@@ -380,7 +362,7 @@ msg_set_reason(const struct vertex *v, struct rcpt *rcpt, const char *text)
 	}
 	rcpt->reason = r->s;
 	if (r == &unkept)
-		log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
+		log_info("reason msg=%s rcpt=%lu channel=%s host=%s%-s %s",
 		    msg_log_name(v->msg), (unsigned long)rcpt->off,
 		    v->thread->ring->chan->name, v->thread->host,
 		    format_rcpt_fields(v, rcpt->off, ""), text);
@@ -452,7 +434,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
 	if (text == NULL) {
-		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
+		log_info("deleted msg=%s rcpt=%lu channel=%s host=%s%-s",
 		    msg_log_name(v->msg), off, t->ring->chan->name, t->host,
 		    format_rcpt_fields(v, off, ""));
 		return;
@@ -462,7 +444,7 @@ msg_log_finished(const struct vertex *v, unsigned long off, int failed,
 	q.total.dsns += off == 0 && !failed;
 	q.total.failed += off != 0 && failed;
 	q.total.delivered += off != 0 && !failed;
-	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
+	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_log_name(v->msg), off, t->ring->chan->name, t->host, status,
 	    msg_age(v->msg), tries, format_rcpt_fields(v, off, relay),
@@ -480,7 +462,7 @@ log_deferred_rcpt(const struct vertex *v, const struct rcpt *r,
 
 	if (v->host_bits & HOST_ALL)
 		status = "deferall";
-	log_info("deferred msg=%-s rcpt=%lu channel=%s host=%s status=%s "
+	log_info("deferred msg=%s rcpt=%lu channel=%s host=%s status=%s "
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
 	    msg_log_name(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, status, msg_age(v->msg), (unsigned)v->tries,
@@ -517,7 +499,7 @@ msg_log_deferred(const struct vertex *v, const char *relay)
 		return;
 	text_init(&words, why, sizeof(why));
 	msg_join_reasons(v, &words);
-	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
+	log_info("deferred msg=%s channel=%s host=%s tries=%u left=%u next=%s "
 	    "more=%u %s", msg_log_name(v->msg), t->ring->chan->name, t->host,
 	    (unsigned)v->tries, v->npending, next, v->npending - n, why);
 }

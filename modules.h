@@ -194,9 +194,9 @@ void	msg_join_reasons(const struct vertex *, struct text *);
 /* Sets the reason for which the recipient was deferred; with "" the former
  * reason stays.  Logs a text that core has no room for. */
 void	msg_set_reason(const struct vertex *, struct rcpt *, const char *);
-/* Returns "NAME id=ID" for the log, escaped, from the times in core;
- * ctl_log_name reads the times from the disk.  Valid until the next call. */
-const char *msg_log_name(const struct message *);
+/* Returns "NAME id=ID" for the log, as ctl_log_name does, without a look at the
+ * message file. */
+#define msg_log_name(m) ctl_log_name_at((m)->name, &(m)->time)
 /* Opens the file of -l anew: 0, or -1 with errno. */
 int	msg_open_statlog(void);
 /* Logs that the recipient at off is finished, counts it in q.total, and writes

@@ -1065,7 +1065,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	if (reason != NULL)
 		msg_log_deferred(v, relay);
 	else
-		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
+		log_info("not-begun msg=%s channel=%s host=%s left=%u",
 		    msg_log_name(m), t->ring->chan->name, t->host, v->npending);
 	advance_timer(m, end_if_due(v));	/* the vertex may expire now */
 }
@@ -1184,7 +1184,7 @@ end_message(struct message *m)
 		return;
 	}
 	if (!m->is_complete)
-		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
+		log_info("complete msg=%s rcpts=%u failed=%s age=%ld",
 		    msg_log_name(m), m->nr, m->failed ? failed : "none",
 		    msg_age(m));
 	if (!m->is_complete && m->verbose)

@@ -790,12 +790,12 @@ static struct {
 } block;
 
 const char *
-ctl_log_name(const char *name)
+ctl_log_name_at(const char *name, const struct spool_time *time)
 {
-	static char text[NAME_MAX_ + 44];
-	char id[40];
+	static char text[2 * NAME_MAX_ + 44];
+	char id[NAME_MAX_ + 40];
 	int err = errno;	/* the caller may log errno, too */
-	int bad = spool_id(name, NULL, NULL, id, sizeof(id)) < 0 ||
+	int bad = spool_id(name, time, NULL, id, sizeof(id)) < 0 ||
 	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
 	errno = err;

@@ -194,8 +194,11 @@ int	ctl_sync(const char *name);
  * removed, renamed or replaced. */
 void	ctl_close_kept(void);
 /* Returns "NAME id=ID" for the log, ID being the spool id, or the name alone if
- * the message file is gone.  The text is good for one log line. */
-const char *ctl_log_name(const char *name);
+ * the message file is gone.  The text is good for one log line, and errno is
+ * kept for it.  A time that is NULL or not known is that of the message file.
+ */
+const char *ctl_log_name_at(const char *name, const struct spool_time *);
+#define ctl_log_name(name) ctl_log_name_at(name, NULL)
 
 /* ---- diagnostic lines --------------------------------------------------- */
 
