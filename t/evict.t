@@ -284,6 +284,9 @@ put "$po" 711-1 late h1 u
 touch -t 202601030000 "$po/queue/711-1"
 put "$po" 712-1 late h2 u
 start
+# a message that comes before both were tried may leave core instead of them
+wait_log 'deferred msg=711-1' 20
+wait_log 'deferred msg=712-1' 20
 put "$po" 713-1 late h3 u
 if [ -S "$po/.scheduler.notify" ]; then
 	wait_log 'evict msg=711-1 .*for=[1-9]' 20
