@@ -26,40 +26,32 @@
 
 /* ---- words of RFC 3461, addresses ------------------------------------- */
 
-static const char hex[] = "0123456789ABCDEF";
-
-static int
-hex_digit(int c)
-{
-	const char *p = c == '\0' ? NULL : strchr(hex, toupper(c));
-
-	return p == NULL ? -1 : (int)(p - hex);
-}
-
 void
 xtext_read(const char *s, size_t n, char *to, size_t size)
 {
 	struct text t;
-	int high, low;
+	char digits[3];
+	int c;
 
 	text_init(&t, to, size);
 	for (; n > 0 && *s != '\0'; s++, n--) {
-		high = *s == '+' && n > 2 ? hex_digit((unsigned char)s[1]) : -1;
-		low = high < 0 ? -1 : hex_digit((unsigned char)s[2]);
-		if (low < 0) {
-			text_add(&t, "%c", *s);
-			continue;
+		c = *s;
+		if (c == '+' && n > 2 && isxdigit((unsigned char)s[1]) &&
+		    isxdigit((unsigned char)s[2])) {
+			text_fmt(digits, sizeof(digits), "%.2s", s + 1);
+			c = (int)strtol(digits, NULL, 16);
+			s += 2;
+			n -= 2;
 		}
 		/* a NUL would end the text early */
-		text_add(&t, "%c", high + low == 0 ? '?' : high * 16 + low);
-		s += 2;
-		n -= 2;
+		text_add(&t, "%c", c == '\0' ? '?' : c);
 	}
 }
 
 void
 xtext_add(struct text *t, const char *s, size_t n)
 {
+	static const char hex[] = "0123456789ABCDEF";
 	int c;
 
 	for (; n > 0; s++, n--) {
