@@ -825,9 +825,7 @@ read_rcpts(struct ctl *c)
 	}
 	while (!bad && c->why == NULL &&
 	    (letter = ctl_next_pending_line(c)) > 0)
-		if (letter == 'T')
-			continue;
-		else if (letter == '#')
+		if (letter == '#')
 			apply_cancel(m, c);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "

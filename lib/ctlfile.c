@@ -678,8 +678,7 @@ ctl_next_pending_line(struct ctl *c)
 {
 	int letter, tag;
 
-	while ((letter = ctl_check_line(c)) > 0 && letter != 'T' &&
-	    letter != '#') {
+	while ((letter = ctl_check_line(c)) > 0 && letter != '#') {
 		if (letter != 'r')
 			continue;
 		tag = c->l.line[1] == '~' ? judge_lock(c) : c->l.line[1];

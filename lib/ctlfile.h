@@ -143,8 +143,8 @@ int	ctl_read_rcpt(struct ctl *, unsigned long off);
 /* Copies the address of the current s or e line to user, and returns user: ""
  * if the sender is empty or has the channel error. */
 const char *ctl_read_sender(struct ctl *);
-/* Reads on to the next pending recipient, T line or '#' line; returns the same
- * as ctl_check_line.  Removes the locks of processes that are gone. */
+/* Reads on to the next pending recipient or '#' line; returns the same as
+ * ctl_check_line.  Removes the locks of processes that are gone. */
 int	ctl_next_pending_line(struct ctl *);
 /* Moves to the next T line of a file that was found good, and sets host: 1, or
  * 0 at the end. */
