@@ -389,8 +389,9 @@ write_statistic(const struct vertex *v, const char *status)
 	const struct tm *tm;
 	struct text t;
 
-	if (stat_fd < 0 || (tm = gmtime(&now.wall)) == NULL ||
-	    spool_id(m->name, &m->time, NULL, id, sizeof(id)) < 0)
+	if (stat_fd < 0 ||
+	    spool_id(m->name, &m->time, NULL, id, sizeof(id)) < 0 ||
+	    (tm = gmtime(&now.wall)) == NULL)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),

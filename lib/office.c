@@ -139,29 +139,23 @@ static int
 put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 {
 	const char *p = name_base(name);
-	unsigned long sec = wall, rest = 4 * (sec / 86400 + 719468) + 3;
-	unsigned long year = rest / 146097 * 100, month;
+	const struct tm *tm = gmtime(&wall);
 	char stamp[13];
-	int bit, n = 8;
+	int bit, year, n = 8;
 
+	if (tm == NULL)
+		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	/* By arithmetic, as gmtime takes 300 instructions.  Years begin in
-	 * March, so that a leap day is the last one of a year.  400 years have
-	 * 146097 days, four 1461, and five months 153. */
-	rest = rest % 146097 | 3;
-	year += rest / 1461;
-	rest = rest % 1461 / 4 * 5 + 2;
-	month = rest / 153;
-	year += month >= 10;
+	year = tm->tm_year + 1900;
 	stamp[0] = code[year >> 12 & 63];
 	stamp[1] = code[year >> 6 & 63];
 	stamp[2] = code[year & 63];
-	stamp[3] = code[(month + 2) % 12];
-	stamp[4] = code[rest % 153 / 5];
-	stamp[5] = code[sec / 3600 % 24];
-	stamp[6] = code[sec / 60 % 60];
-	stamp[7] = code[sec % 60];
+	stamp[3] = code[tm->tm_mon];
+	stamp[4] = code[tm->tm_mday - 1];
+	stamp[5] = code[tm->tm_hour];
+	stamp[6] = code[tm->tm_min];
+	stamp[7] = code[tm->tm_sec];
 	for (bit = 24; bit >= 0 && ns != 0; bit -= 6)
 		stamp[n++] = code[ns >> bit & 63];
 	text_put(t, "S", 1);
