@@ -175,10 +175,6 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
-		if (*f == 's') {	/* the most frequent conversion */
-			text_string(t, va_arg(ap, char *), -1);
-			continue;
-		}
 		was = t->clean;
 		left = *f == '-';
 		if (left) {
