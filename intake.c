@@ -57,9 +57,10 @@
  * vertices have a retryat in the hour after that, the stub is due at the latest
  * of these, as a retryat is not tried early.  When the message is loaded, its
  * age gives its vertices their places in the retry list.  A READY message that
- * had to leave stands in the queue of its channel, and is loaded when there is
- * room, or when its channel has fewer messages in core than another one; or
- * after an hour without room, when it is overdue: then it gets its warning or
+ * had to leave stands in the queue of its channel.  When there is room, the
+ * message that was READY or due first is loaded; but a channel that has fewer
+ * messages in core than another one goes first.  After an hour without room a
+ * stub is overdue: its message is loaded without room, gets its warning or
  * expires, and leaves again.  A READY message of which some vertices wait
  * leaves only if none without such vertices can; then its READY vertices wait,
  * too, for the latest of the others, up to an hour.  If a warning is due before
@@ -1144,59 +1145,61 @@ has_new_file(void)
 }
 
 /* Returns the channel that has the fewest messages in core of those with READY
- * stubs, or NULL. */
+ * stubs; or NULL, also if no other channel has more messages. */
 static struct chan *
 poorest_channel(void)
 {
 	struct chan *c, *best = NULL;
+	unsigned most = 0;
 
-	for (c = q.chans; c != NULL; c = c->next)
+	for (c = q.chans; c != NULL; c = c->next) {
+		most = c->msgs > most ? c->msgs : most;
 		if (c->ready.n > 0 && (best == NULL || c->msgs < best->msgs))
 			best = c;
-	return best;
+	}
+	return best != NULL && best->msgs < most ? best : NULL;
 }
 
-/* Returns an overdue stub, or NULL.  A stub is overdue if there was no room for
- * it for an hour, or if it is due and has not seen a delete or bounce.  Its
- * file is read without room: the message may expire, a warning may be due, and
- * such a command is written to the file. */
+/* Returns the stub that was due first, or became READY first; NULL: none is
+ * due.  Sets *is_overdue to 1 if there was no room for the stub for an hour, or
+ * if it has not seen a delete or bounce.  Then its file is read without room:
+ * the message may expire, a warning may be due, and such a command is written
+ * to the file. */
 static const struct stub *
-overdue_stub(void)
+oldest_stub(int *is_overdue)
 {
 	const struct heap *h = &due_stubs;
 	const struct chan *c = q.chans;
-	const struct stub *s;
+	const struct stub *s = NULL;
+	double when = now.mono;
 
 	for (;; c = c->next) {
-		s = h->n == 0 ? NULL : OWNER(struct stub, due, h->v[0].timer);
-		/* stubs that have not seen the command come first in the heap:
-		 * they were due before any stub made after the command */
-		if (s != NULL && (h->v[0].when + CHECK <= now.mono ||
-		    (s->seen < last_cancel && h->v[0].when <= now.mono)))
-			return s;
+		if (h->n > 0 && h->v[0].when <= when) {
+			when = h->v[0].when;
+			s = OWNER(struct stub, due, h->v[0].timer);
+		}
 		if (c == NULL)
-			return NULL;
+			break;
 		h = &c->ready;
 	}
+	/* stubs that have not seen the command were due before any stub that
+	 * was made after the command */
+	*is_overdue = s != NULL && (when + CHECK <= now.mono ||
+	    s->seen < last_cancel);
+	return s;
 }
 
 /* Returns the stub that is loaded next, or NULL: an overdue one, or a READY one
- * of a channel that is not above its share, or else the one that is due
- * first. */
+ * of the poorest channel, or else the oldest one. */
 static const struct stub *
-next_stub(void)
+next_stub(int *is_overdue)
 {
-	struct timer *t = heap_wait_seconds(&due_stubs) > 0 ? NULL :
-	    heap_first(&due_stubs);
+	const struct stub *s = oldest_stub(is_overdue);
 	struct chan *c = poorest_channel();
-	const struct stub *overdue = overdue_stub();
 
-	if (overdue != NULL)
-		return overdue;
-	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
-	    c->ready.v[0].when < heap_when(&due_stubs, t)))
-		t = heap_first(&c->ready);
-	return t == NULL ? NULL : OWNER(struct stub, due, t);
+	if (c != NULL && !*is_overdue)
+		s = OWNER(struct stub, due, heap_first(&c->ready));
+	return s;
 }
 
 /* Loads a message of forgotten or of new mail.  If core was full, a message of
@@ -1212,17 +1215,15 @@ load_next(int forgotten)
 
 	if (!full)
 		scan.pass_at = 0;
-	if (forgotten && (s = next_stub()) != NULL) {
+	if (forgotten && (s = next_stub(&is_overdue)) != NULL) {
 		strcpy(name, s->name);
-		is_overdue = s == overdue_stub();
-	} else if (!forgotten && has_new_file())
+	} else if (!forgotten && has_new_file()) {
 		strcpy(name, scan.name);
-	else
-		return LOADED_NONE;
-	if (!forgotten) {
 		scan.name[0] = '\0';
 		if (scan.files++ == 0)
 			scan.began = now.mono;
+	} else {
+		return LOADED_NONE;
 	}
 	m = load_file(name);
 	if (m == NULL)
@@ -1244,11 +1245,12 @@ load_when_full(void)
 {
 	const struct chan *c;
 	struct message *m;
-	int n, can_pass;	/* 1: new mail may be loaded without room */
+	int n, is_overdue;
+	int can_pass;		/* 1: new mail may be loaded without room */
 
 	scan.forgotten = 0;
 	/* new files first, so that the scan goes on */
-	if (!has_new_file() && next_stub() == NULL)
+	if (!has_new_file() && next_stub(&is_overdue) == NULL)
 		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
 	for (n = 0; is_core_full() && n < BATCH_FILES; n++)
@@ -1269,7 +1271,8 @@ load_when_full(void)
 	can_pass = scan.name[0] != '\0' && (!is_stub_limit_reached() ||
 	    now.mono >= scan.pass_at);
 	/* overdue and new mail take turns */
-	if (overdue_stub() != NULL && (!can_pass || scan.beyond % 2 == 0)) {
+	next_stub(&is_overdue);
+	if (is_overdue && (!can_pass || scan.beyond % 2 == 0)) {
 		scan.beyond++;
 		return load_next(1);
 	}

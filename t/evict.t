@@ -359,6 +359,40 @@ is 'a vertex that waits is not tried early for another one of its message' \
 : >"$tmp/gate"
 sched_stop
 
+# ---- a retry and mail without room, of one channel -----------------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h overfeed=0
+one/again	command="$A -c one retryat +3 later"
+one/*	maxring=1 command="$A -c one -o $out -w $tmp/gate"
+END
+put "$po" 741-1 one again u
+start
+wait_log 'deferred msg=741-1' 20
+for n in 1 2 3 4 5; do
+	put "$po" 74$((n + 4))-1 one s$n u
+done
+wait_for 20 eval '[ "$(count "evict msg=74[5-9]")" -ge 3 ]'
+sleep 5			# the retry is due before the following messages come
+for n in 1 2 3 4 5 6; do
+	put "$po" 75$n-1 one s$n u
+done
+wait_for 20 eval '[ "$(count "evict msg=75")" -ge 6 ]'
+: >"$tmp/gate"
+ok 'all mail of the channel is delivered, and the retry is tried' \
+    wait_for 30 eval '[ "$(count "complete msg=7")" -ge 11 ] &&
+    [ "$(count "deferred msg=741-1")" -ge 2 ]'
+at_most 'a retry goes before mail that had to leave core after it was due' \
+    "$(lines '(deferred|complete) msg=7' | awk '
+	/deferred msg=741-1/ { n++ }
+	/complete msg=75/ && n < 2 { before++ }
+	END { print before + 0 }')" 2
+sched_stop
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
