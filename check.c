@@ -171,8 +171,8 @@ check_command(struct config *config, const struct clause *cl)
 		return;
 	}
 	if (c.unreplaced[0] != '\0')
-		warn_clause(cl, "command: $%s is not replaced; $channel and "
-		    "$host are, and names in braces", c.unreplaced);
+		warn_clause(cl, "command: $%s is not replaced; only $channel, "
+		    "$host and ${NAME} are", c.unreplaced);
 	if (ta_set_env(&c, NULL, config, path) < 0 || stat(path, &st) < 0 ||
 	    access(path, X_OK) < 0) {
 		warn_clause(cl, "command: %s: %s; its mail would wait", path,

@@ -30,8 +30,9 @@
  *			line says why
  *	deferred	a later run may take it (it cannot be read, the table
  *			has a mistake): it is moved to deferred/, see defer.c
- *	left		it changes meanwhile, it is in private/, or the disk is
- *			full: it stays for the next run
+ *	left		it changes meanwhile, the disk is full, or it is in
+ *			private/ and cannot be queued now: it stays for the next
+ *			run
  *	ignored		it is no regular file, or its name is no number; a link
  *			or a directory that a user got into private/ or
  *			deferred/ by a race is removed

@@ -255,8 +255,8 @@ const char *head_find(const struct header *, const char *after,
 	    const char *name);
 const char *head_value(const char *field);	/* text behind the colon */
 const char *head_end(const char *field);	/* start of the next field */
-/* Returns the first word in the first field of this name, and sets its length:
- * 0 if there is none. */
+/* Returns the first word in the first field of this name, and sets *n to its
+ * length.  Without such a word, *n is 0, and the result is a text, not NULL. */
 const char *head_word(const struct header *, const char *name, size_t *n);
 int	head_count_hops(const struct header *);	/* number of Received fields */
 /* Completes the header: 0, or -1 without memory.  id is the message's name in
@@ -265,9 +265,9 @@ int	head_count_hops(const struct header *);	/* number of Received fields */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
-/* In the fields of this name, replaces each address for which edit returns 0,
- * up to 100 in a field, by the one that edit writes into its last argument: 0,
- * or -1 without memory. */
+/* Replaces addresses in the fields of this name, up to 100 in a field.  For
+ * each address, edit writes the new one into "to" and returns 0, or returns -1
+ * if the address is to stay.  Returns 0, or -1 without memory. */
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
@@ -308,11 +308,11 @@ struct mail {
 	int	toobig;		/* no delivery; the sender gets a DSN */
 	struct recipient *rcpts, **rcpts_end;
 	int	has_rcpt;	/* the present address has added a recipient */
-	unsigned long turn;	/* An alias is followed once in a turn.  The
-				 * first turn begins in mail_init.  A new one
-				 * begins before the address behind one that set
-				 * broken, and when mail_add_path has removed
-				 * what it added. */
+	/* turn: number of the present turn; an alias is followed once in a
+	 * turn.  A turn begins in mail_init; when mail_add_path has removed the
+	 * recipients that it added; and before an address if the address before
+	 * it has set broken. */
+	unsigned long turn;
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
 	struct hash seen;

@@ -49,10 +49,10 @@ is 'each mistake in a command is shown, and nothing else' "$said" \
 6: command: /bin/ta/closed: Permission denied; its mail would wait
 7: command: /bin/ta/dir is no program; its mail would wait
 8: command: has a ${NAME} that is not known; its mail would wait
-10: command: $hots is not replaced; $channel and $host are, and names in braces'
+10: command: $hots is not replaced; only $channel, $host and ${NAME} are'
 echo "NOSUCH=1" >"$tmp/env"
 check -Z "$tmp/env"
-unlike 'a name that the file of -Z has is not shown as unknown' "$said" NAME
+unlike 'a name that the file of -Z has is not shown as unknown' "$said" 'not known'
 check good/h
 like 'with an address its clauses are checked' "$said" '^good/h$'
 unlike 'with an address other commands are not looked at' "$said" nothere
