@@ -58,8 +58,8 @@
  * of these, as a retryat is not tried early.  When the message is loaded, its
  * age gives its vertices their places in the retry list.  A READY message that
  * had to leave stands in the queue of its channel.  When there is room, the
- * message that was READY or due first is loaded; but a channel that has fewer
- * messages in core than another one goes first.  After an hour without room a
+ * message that was READY or due first is loaded; but READY messages come first
+ * from the channel that has the fewest messages in core.  After an hour without room a
  * stub is overdue: its message is loaded without room, gets its warning or
  * expires, and leaves again.  A READY message of which some vertices wait
  * leaves only if none without such vertices can; then its READY vertices wait,
@@ -1189,8 +1189,9 @@ oldest_stub(int *is_overdue)
 	return s;
 }
 
-/* Returns the stub that is loaded next, or NULL: an overdue one, or a READY one
- * of the poorest channel, or else the oldest one. */
+/* Returns the stub that is loaded next, or NULL: an overdue one, or else the
+ * oldest one.  If there is a poorest channel, READY stubs of other channels do
+ * not count. */
 static const struct stub *
 next_stub(int *is_overdue)
 {
@@ -1198,7 +1199,9 @@ next_stub(int *is_overdue)
 	struct chan *c = poorest_channel();
 
 	if (c != NULL && !*is_overdue)
-		s = OWNER(struct stub, due, heap_first(&c->ready));
+		s = OWNER(struct stub, due, heap_first(due_stubs.n > 0 &&
+		    due_stubs.v[0].when < c->ready.v[0].when ? &due_stubs :
+		    &c->ready));
 	return s;
 }
 
