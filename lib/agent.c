@@ -1,10 +1,10 @@
 /*
  * agent.c - system calls and small helpers for all programs but the daemon.
  *
- * It sets fcntl locks on control files, writes the process number of a lock,
- * syncs a directory after a file was named in it, and has what is needed around
- * a child: pipes, users, signals, waiting.  ctlfile.c describes the locks and
- * reads them.
+ * It writes the process number of a lock, syncs a directory after a file was
+ * named in it, and has what is needed around a child: pipes, users, signals,
+ * waiting.  ctlfile.c describes the locks and reads them; the fcntl locks are
+ * set by calls in agent.h.
  */
 #include "agent.h"
 #include <signal.h>
@@ -33,18 +33,6 @@ lock_print(char field[7], long pid)
 	for (i = 5; i > 0; i--, pid /= 36)
 		field[i] = digits[pid % 36];
 	field[6] = '\0';
-}
-
-int
-lock_set(int fd)
-{
-	return fd_lock_at(fd, F_SETLK, F_WRLCK, LOCK_BYTE((long)getpid()));
-}
-
-int
-lock_guard(int fd, int on)
-{
-	return fd_lock_at(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, LOCK_BYTE(0));
 }
 
 int

@@ -19,11 +19,13 @@ void	lock_print(char field[7], long pid);
  * process number; ctlfile.c tests for it.  Closing any descriptor of the file
  * ends the lock.  0, or -1 with errno: another process has the lock, or there
  * are no locks. */
-int	lock_set(int fd);
+#define lock_set(fd) \
+	fd_lock_at(fd, F_SETLK, F_WRLCK, LOCK_BYTE((long)getpid()))
 /* Locks, without waiting, LOCK_BYTE(0), the byte of no process: the guard that
  * an agent has while it locks recipients.  With on 0, unlocks that byte.  0, or
  * -1 with errno; EACCES and EAGAIN mean that another process has the guard. */
-int	lock_guard(int fd, int on);
+#define lock_guard(fd, on) \
+	fd_lock_at(fd, F_SETLK, (on) ? F_WRLCK : F_UNLCK, LOCK_BYTE(0))
 
 /* Makes room for one element behind the first n of the array *v, which has
  * memory for *room elements: 0, or -1 without memory. */
