@@ -251,7 +251,7 @@ make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 	int is_locked = k != NULL && k->pid != 0;
 
 	if ((is_locked || !is_stub_limit_reached()) &&
-	    heap_reserve(h, h->n + 1) == 0)
+	    heap_reserve(h, h->n) == 0)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {

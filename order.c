@@ -214,8 +214,8 @@ ensure_claim(const struct vertex *v)
 
 	if (c != NULL)
 		return c;
-	if (heap_reserve(&k->claims, k->nclaims + 1) < 0 ||
-	    heap_reserve(&k->shares, k->nclaims + 1) < 0 ||
+	if (heap_reserve(&k->claims, k->nclaims) < 0 ||
+	    heap_reserve(&k->shares, k->nclaims) < 0 ||
 	    (c = mem_get(sizeof(*c))) == NULL)
 		return NULL;
 	c->msg = v->msg;

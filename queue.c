@@ -666,7 +666,7 @@ q_add_message(struct message *m)
 	unsigned long num = name_num(m->name);
 	struct vertex *v;
 
-	if (heap_reserve(&q.due_messages, q.messages.n + 1) < 0)
+	if (heap_reserve(&q.due_messages, q.messages.n) < 0)
 		return -1;
 	m->load_event = ++q.events;
 	while ((twin = msg_find_number(num, twin)) != NULL)

@@ -132,7 +132,7 @@ get_ring(struct chan *chan, const char *host)
 			log_warn("no-command channel=%s no clause with a "
 			    "command matches; this mail waits", chan->name);
 	}
-	return heap_reserve(&r->ready, r->nthreads + 1) < 0 ? NULL : r;
+	return heap_reserve(&r->ready, r->nthreads) < 0 ? NULL : r;
 }
 
 /* Frees the configuration, which may be NULL, unless it is in force or a ring
@@ -298,7 +298,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
 	r = get_ring(chan, host);
-	if (r == NULL || heap_reserve(&q.due_threads, q.dests.n + 1) < 0)
+	if (r == NULL || heap_reserve(&q.due_threads, q.dests.n) < 0)
 		return NULL;
 	if (t != NULL)
 		REMOVE(q.unused, t, next, prev);

@@ -35,22 +35,6 @@ lock_print(char field[7], long pid)
 	field[6] = '\0';
 }
 
-int
-mem_grow(void **v, unsigned n, unsigned *room, size_t size)
-{
-	unsigned more = *room < 8 ? 8 : *room + *room / 2;
-	void *new;
-
-	if (n < *room)
-		return 0;
-	new = realloc(*v, more * size);
-	if (new == NULL)
-		return -1;
-	*v = new;
-	*room = more;
-	return 0;
-}
-
 enum wait_result
 fd_wait(int fd, int writing, double seconds)
 {

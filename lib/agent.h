@@ -27,10 +27,6 @@ void	lock_print(char field[7], long pid);
 #define lock_guard(fd, on) \
 	fd_lock_at(fd, F_SETLK, (on) ? F_WRLCK : F_UNLCK, LOCK_BYTE(0))
 
-/* Makes room for one element behind the first n of the array *v, which has
- * memory for *room elements: 0, or -1 without memory. */
-int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
-
 /* Waits at most that many seconds, and at most an hour, until fd can be read,
  * or, if writing is 1, can be written.  With fd -1, there is no descriptor to
  * wait for.  WAIT_FAILED sets errno, to EINTR after a signal. */

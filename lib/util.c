@@ -633,6 +633,25 @@ mem_dup(const char *s)
 	return p == NULL ? NULL : strcpy(p, s);
 }
 
+/* The array grows by half, so that n elements cost O(n) copies in all. */
+int
+mem_grow(void **v, unsigned n, unsigned *room, size_t size)
+{
+	unsigned more = n + n / 2 + 8;
+	void *new;
+
+	if (n < *room)
+		return 0;
+	new = realloc(*v, more * size);
+	if (new == NULL) {
+		log_no_memory(more * size);
+		return -1;
+	}
+	*v = new;
+	*room = more;
+	return 0;
+}
+
 static unsigned long rnd_state = 1;
 
 void
@@ -1108,27 +1127,6 @@ line_next(struct lines *l)
 }
 
 /* ---- heap ------------------------------------------------------------ */
-
-/* Doubles the array, so that n owners cost O(n) copies in all. */
-int
-heap_reserve(struct heap *h, unsigned n)
-{
-	struct slot *v;
-	unsigned size = h->size > 0 ? h->size : 16;
-
-	while (size < n)
-		size *= 2;
-	if (size == h->size)
-		return 0;
-	v = realloc(h->v, size * sizeof(*v));
-	if (v == NULL) {
-		log_no_memory(size * sizeof(*v));
-		return -1;
-	}
-	h->v = v;
-	h->size = size;
-	return 0;
-}
 
 /* Puts the slot at index i and notes the index in its timer. */
 static void

@@ -199,6 +199,9 @@ const char *env_get(const char *name, const char *usual);
 
 void	*mem_get(size_t);	/* zeroed memory; NULL with a log line */
 char	*mem_dup(const char *);	/* a copy; NULL with a log line */
+/* Makes room for one element behind the first n of the array *v, which has
+ * memory for *room elements: 0, or -1 with a log line. */
+int	mem_grow(void **v, unsigned n, unsigned *room, size_t size);
 void	rnd_seed(unsigned long);
 unsigned long rnd(unsigned long n);	/* 0 to n-1; 0 if n is 0 */
 
@@ -322,8 +325,9 @@ struct heap {
 	unsigned n, size;
 };
 
-/* Makes room for n timers: 0, or -1 without memory. */
-int	heap_reserve(struct heap *, unsigned n);
+/* Makes room for one timer more than n: 0, or -1 without memory. */
+#define heap_reserve(h, n) \
+	mem_grow((void **)&(h)->v, n, &(h)->size, sizeof(*(h)->v))
 /* Adds the timer to the heap, or moves it to another due time. */
 void	heap_set(struct heap *, struct timer *, double when);
 /* Removes the timer, if it is in the heap. */
