@@ -59,9 +59,9 @@
  * age gives its vertices their places in the retry list.  A READY message that
  * had to leave stands in the queue of its channel.  When there is room, the
  * message that was READY or due first is loaded; but READY messages come first
- * from the channel that has the fewest messages in core.  After an hour without room a
- * stub is overdue: its message is loaded without room, gets its warning or
- * expires, and leaves again.  A READY message of which some vertices wait
+ * from the channel that has the fewest messages in core.  After an hour without
+ * room a stub is overdue: its message is loaded without room, gets its warning
+ * or expires, and leaves again.  A READY message of which some vertices wait
  * leaves only if none without such vertices can; then its READY vertices wait,
  * too, for the latest of the others, up to an hour.  If a warning is due before
  * the stub of a message that waits, the file is read for it, and the vertices
