@@ -602,18 +602,6 @@ is_alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* Returns 1 if the lock of the process is believed, by the rules at the top of
- * this file.  The fcntl lock of a process cannot be seen if the system has no
- * locks, or if another process was the first to lock that byte, as anybody who
- * can read the file may do.  The lock of the recipient is then believed for
- * LOCK_BELIEVED seconds, no longer. */
-static int
-is_believed(const struct ctl *c, long pid)
-{
-	return is_alive(pid) && (now.mono < c->since + LOCK_BELIEVED ||
-	    fd_lock_at(c->l.fd, F_GETLK, F_WRLCK, LOCK_BYTE(pid)) == pid);
-}
-
 /* Returns the byte at off of the file, or -1. */
 static int
 byte_at(int fd, unsigned long off)
@@ -657,7 +645,13 @@ judge_lock(struct ctl *c)
 	long pid = pid_of(c->l.line + 2);
 	int tag;
 
-	if (is_believed(c, pid)) {
+	/* The rules are at the top of this file.  The fcntl lock of a process
+	 * cannot be seen if the system has no locks, or if another process was
+	 * the first to lock that byte, as anybody who can read the file may do.
+	 * The lock of the recipient is then believed for LOCK_BELIEVED seconds,
+	 * no longer. */
+	if (is_alive(pid) && (now.mono < c->since + LOCK_BELIEVED ||
+	    fd_lock_at(c->l.fd, F_GETLK, F_WRLCK, LOCK_BYTE(pid)) == pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it; the "
 		    "message is tried later", ctl_log_name(c->name), c->l.off,
 		    pid);

@@ -56,10 +56,8 @@
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
 #endif
-#ifdef O_CLOEXEC
-#define CLOEXEC O_CLOEXEC
-#else
-#define CLOEXEC 0	/* fd_open_plain sets the flag after the open */
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0	/* fd_open_plain sets the flag after the open */
 #endif
 
 /* ---- text ------------------------------------------------------------ */
@@ -716,7 +714,8 @@ fd_open_plain(const char *path, int flags, struct stat *st)
 	errno = EINVAL;
 	if (O_NOFOLLOW == 0 && !S_ISREG(seen.st_mode))
 		return -1;
-	fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | CLOEXEC);
+	fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW |
+	    O_CLOEXEC);
 	if (fd < 0) {
 		error = errno;
 		errno = lstat(path, st) == 0 && !S_ISREG(st->st_mode) ?
@@ -730,7 +729,7 @@ fd_open_plain(const char *path, int flags, struct stat *st)
 		error = EINVAL;
 	else if (O_NOFOLLOW == 0 && !is_same_file(&seen, st))
 		error = EAGAIN;		/* another file has the name now */
-	else if (CLOEXEC == 0)
+	else if (O_CLOEXEC == 0)
 		fd_cloexec(fd);
 	if (error == 0)
 		return fd;
