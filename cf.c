@@ -895,7 +895,7 @@ set_param(const char *name, const char *value)
  * '='.  A word that does not have "PARAM" in capitals has to be the name of a
  * known PARAM, as the word may be a channel. */
 static int
-is_param(const char *word, const char *lower)
+has_param_prefix(const char *word, const char *lower)
 {
 	return strncmp(word, "PARAM", 5) == 0 ||
 	    (strncmp(lower, "param", 5) == 0 &&
@@ -915,7 +915,7 @@ read_first_token(void)
 	    (int)strcspn(word, "= \t\r\n"), word) < 0)
 		*name = '\0';
 	text_lower(name);
-	param = is_param(word, name);
+	param = has_param_prefix(word, name);
 	c = read_word(param);
 	if (!param) {
 		begin_clause(name);

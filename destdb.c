@@ -357,7 +357,7 @@ apply_record(struct record *r, const char *other)
 /* Reads the first line.  Returns the seconds since the file was written, or -1
  * if the file has another format. */
 static long
-parse_head(struct lines *l)
+read_file_age(struct lines *l)
 {
 	const size_t n = sizeof(HEAD) - 1;
 	long wall;
@@ -378,7 +378,7 @@ read_records(struct lines *l, const char *path, const char *other)
 	unsigned long n, first = 0, bad = 0;
 	char what[100];
 	struct record r;
-	long age = parse_head(l);
+	long age = read_file_age(l);
 
 	if (age < 0) {
 		log_problem(path, "is empty, damaged or of another version; "

@@ -809,21 +809,15 @@ set_skipped(struct ctl *c, const char *why)
 	c->later = AGAIN;
 }
 
-/* Reads all recipients into a new message, whose name has room for the hash
- * directories.  On failure sets c->why, and returns the part of the message
- * that was made, for the caller to free; or NULL if nothing was made. */
-static struct message *
-read_rcpts(struct ctl *c)
+/* Adds all recipients of the file to the message: 0, or -1 without memory.  If
+ * the file cannot be used, sets c->why. */
+static int
+add_rcpts(struct message *m, struct ctl *c)
 {
-	struct message *m = mem_get(offsetof(struct message, name) +
-	    strlen(c->name) + 2 * opt.levels + 1);
-	int letter, bad = m == NULL;
+	int letter, bad = 0;
 	struct vertex *v;
 
-	if (m != NULL) {
-		strcpy(m->name, c->name);
-		m->dsn_due = 1;		/* unless apply_cancel clears it */
-	}
+	m->dsn_due = 1;		/* unless apply_cancel clears it */
 	while (!bad && c->why == NULL &&
 	    (letter = ctl_next_pending_line(c)) > 0)
 		if (letter == '#')
@@ -833,12 +827,9 @@ read_rcpts(struct ctl *c)
 			    "the scheduler's own";
 		else
 			bad = add_rcpt(m, c) < 0;
-	for (v = m == NULL ? NULL : msg_first_vertex(m); v != NULL;
-	    v = msg_next_vertex(v))
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
 		v->thread->new_vertex = NULL;
-	if (bad)
-		set_skipped(c, "there is no memory for it");
-	return m;
+	return bad ? -1 : 0;
 }
 
 /* Sets members of the message after its file was read. */
@@ -928,7 +919,10 @@ load_open_file(struct ctl *c, struct past *p)
 	struct past old;
 
 	memset(&st, 0, sizeof(st));
-	m = read_rcpts(c);
+	m = mem_get(offsetof(struct message, name) + strlen(c->name) +
+	    2 * opt.levels + 1);	/* room for hash directories */
+	if (m == NULL || add_rcpts(m, c) < 0)
+		set_skipped(c, "there is no memory for it");
 	/* while an agent has locked a recipient, the files stay where they
 	 * are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)

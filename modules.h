@@ -255,7 +255,7 @@ int	order_is_below_share(const struct message *, long nfree);
  * memory.  The caller calls th_update. */
 int	order_block_vertex(struct vertex *);
 /* Returns 1 if order_block_vertex has blocked the vertex. */
-int	order_is_blocked(const struct vertex *);
+int	order_is_at_share(const struct vertex *);
 /* Looks at the blocked claim whose message has the fewest agents.  If that
  * message may have more while nfree agents are free, unblocks one vertex of the
  * claim; with order=preempt, unblocks the whole claim.  Returns an unblocked

@@ -1136,7 +1136,7 @@ q_use_config(struct config *config)
 
 /* Removes the message from the tables of messages in core. */
 static void
-unlink_message(struct message *m)
+remove_from_tables(struct message *m)
 {
 	if (q.largest == m)
 		q.largest = NULL;
@@ -1153,7 +1153,7 @@ q_unload_message(struct message *m)
 {
 	q.evicted++;
 	q.rcpts_in -= m->rcpts;
-	unlink_message(m);
+	remove_from_tables(m);
 	m->end = END_FORGET;
 	end_if_complete(m);		/* ends the vertices */
 }
@@ -1193,7 +1193,7 @@ end_message(struct message *m)
 	if (!needs_dsn && end_files(m) == 0) {
 		if (m->held)
 			held_set(0, m->name, 0);
-		unlink_message(m);
+		remove_from_tables(m);
 		q.msgs_out++;
 		msg_free(m);
 		return;

@@ -138,7 +138,7 @@ dir_problem(const char *path, int never, struct stat *st)
 /* Gives the directory, which we have just made, its mode: 0 or -1.  mkdir
  * obeys the umask and may drop the sticky bit. */
 static int
-set_mode(const char *path, int mode)
+set_dir_mode(const char *path, int mode)
 {
 	struct stat seen, st;
 	int fd, bad;
@@ -173,7 +173,7 @@ make_dir(const char *path, int mode)
 
 	if (!made && errno == EEXIST)
 		return 0;
-	if (!made || set_mode(path, mode) < 0)
+	if (!made || set_dir_mode(path, mode) < 0)
 		return log_refusal(X_CANTCREAT, path, "cannot be made: ",
 		    strerror(errno));
 	log_info("spool made=%s mode=%d%d%d%d", path, mode >> 9, mode >> 6 & 7,
@@ -359,6 +359,7 @@ static struct dir {
 	int	dirty;		/* 1: the directory has to be read */
 	long	mtime;		/* by the clock of the disk; last change of
 				 * entries; 0: unknown */
+	long	ctime;		/* by the clock of the disk; 0: unknown */
 	double	changed;	/* mono; when mtime was first seen */
 	double	began;		/* mono; when the last reading began */
 	double	rest;		/* mono; no reading begins earlier; 0: no
@@ -404,16 +405,17 @@ add_dir(int i)
 		scan.n = i + 1;
 }
 
-/* Notes whether the directory has changed.  Returns its ctime, or 0 if that is
- * not known. */
-static long
-check_dir_times(int i)
+/* Notes whether the directory has changed, and its ctime. */
+static void
+note_dir_change(int i)
 {
 	struct dir *d = &dirs[i];
 	struct stat st;
 
+	d->ctime = 0;
 	if (!d->exists || stat(scan_path(i), &st) < 0)
-		return 0;
+		return;
+	d->ctime = st.st_ctime;
 	if (d->mtime != (long)st.st_mtime) {
 		d->changed = now.mono;
 		if (d->mtime == 0 && (long)now.wall > (long)st.st_mtime + OLD)
@@ -421,7 +423,6 @@ check_dir_times(int i)
 		d->mtime = st.st_mtime;
 	}
 	d->dirty |= d->began <= d->changed + SETTLED;
-	return st.st_ctime;
 }
 
 /* Follows the name transport/: new mail comes there.  Another directory of that
@@ -461,11 +462,11 @@ spool_note_changes(void)
 	add_dir(0);
 	scan.due = now.mono + LOOK_EVERY;
 	follow_transport_name();
-	check_dir_times(0);
+	note_dir_change(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
 		scan.checked = scan.checked % hashed + 1;
-		check_dir_times(scan.checked);
+		note_dir_change(scan.checked);
 	}
 }
 
@@ -514,8 +515,8 @@ open_dir(void)
 		 * change was more than SETTLED seconds ago, the next one has
 		 * a later ctime; so the reading meets all messages of the
 		 * second of that ctime, and complete is ctime + 1. */
-		scan.complete = check_dir_times(i);
-		scan.complete += now.mono > d->changed + SETTLED;
+		note_dir_change(i);
+		scan.complete = d->ctime + (now.mono > d->changed + SETTLED);
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
 			close_bad_dir();

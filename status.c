@@ -401,7 +401,7 @@ static const struct verb verbs[] = {
 /* Sets the target of the command: 0, or -1 with the reason in the answer.
  * Loads a message that is forgotten or not loaded yet. */
 static int
-parse_target(struct operation *op)
+find_target(struct operation *op)
 {
 	const char *name = name_parse(op->what), *why = NULL;
 
@@ -449,7 +449,7 @@ run_command(const char *verb, const char *what, long uid, int fd)
 			break;
 	if (op.verb->name == NULL)
 		text_add(&answer, "no %s is no command", verb);
-	else if (parse_target(&op) == 0)
+	else if (find_target(&op) == 0)
 		op.verb->run(&op);
 	pat_free(op.patterns);
 	log_info("command answer-to=%ld verb=%s what=%s %s", uid, verb, what,
@@ -778,7 +778,7 @@ log_bad_request(const struct inlet *d, const char *why, const char *line)
 /* Returns 1 if the word consists of letters and digits and is not longer than
  * SUFFIX_MOST, so that it can be a part of a path. */
 static int
-is_suffix(const char *s)
+is_pipe_suffix(const char *s)
 {
 	size_t n = 0;
 
@@ -800,7 +800,7 @@ handle_request(struct inlet *d, char *line)
 	for (w = strtok(line, " "); w != NULL && n <= nwords;
 	    w = strtok(NULL, " "))
 		word[n++] = w;
-	if (n != nwords || !is_suffix(word[n - 1]) ||
+	if (n != nwords || !is_pipe_suffix(word[n - 1]) ||
 	    (is_query && strcmp(word[0], "dump") != 0)) {
 		log_bad_request(d, "not a request: ", shown);
 		return;

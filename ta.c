@@ -638,7 +638,7 @@ has_job_of_twin(const struct agent *a, const struct vertex *v)
 /* Tops up the jobs of an agent that has at most half of overfeed, or fewer than
  * backlog, with jobs of its thread. */
 static void
-feed_ahead(struct agent *a)
+top_up_jobs(struct agent *a)
 {
 	const struct setting *s = &a->ta.ring->conf->v;
 	struct vertex *v;
@@ -683,7 +683,7 @@ feed_agent(struct agent *a, struct vertex *v)
 	send_job(a, v);
 	flush_output(a);
 	if (was_idle)
-		feed_ahead(a);
+		top_up_jobs(a);
 }
 
 /* Feeds the agent.  Without a job it becomes idle, or ends, by maxage or
@@ -695,7 +695,7 @@ feed_or_release(struct agent *a)
 {
 	int stays;
 
-	feed_ahead(a);
+	top_up_jobs(a);
 	if (a->ta.state != TA_BUSY || a->ta.jobs.n > 0)
 		return;
 	th_detach_agent(&a->ta);

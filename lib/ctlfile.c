@@ -419,26 +419,27 @@ match_n_line(struct ctl *c)
 	return found;
 }
 
-/* Moves to the recipient line that begins at off: 1, or 0 if no recipient line
+/* Moves to the recipient line that begins at off: 0, or -1 if no recipient line
  * begins there.  A line of a header block may begin with "r:", so the tag is
  * looked at, too. */
 static int
 seek_rcpt(struct ctl *c, unsigned long off)
 {
 	if (off == 0 || off > CONTROL_MAX)
-		return 0;
+		return -1;
 	if (c->l.fresh && off < sizeof(c->l.buf))
 		line_next(&c->l);	/* fills the buffer without an lseek */
 	ctl_seek(c, off - 1);
 	return line_next(&c->l) && c->l.len == 0 &&	/* a newline */
 	    line_next(&c->l) && c->l.len > 2 && c->l.line[0] == 'r' &&
-	    c->l.line[1] != '\0' && strchr(" ~+-", c->l.line[1]) != NULL;
+	    c->l.line[1] != '\0' && strchr(" ~+-", c->l.line[1]) != NULL ?
+	    0 : -1;
 }
 
 int
 ctl_read_rcpt(struct ctl *c, unsigned long off)
 {
-	if (!seek_rcpt(c, off) || parse_rcpt(c) < 0)
+	if (seek_rcpt(c, off) < 0 || parse_rcpt(c) < 0)
 		return -1;
 	c->tag = (unsigned char)c->l.line[1];
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
@@ -834,7 +835,7 @@ rcpt_line(const char *name, unsigned long off, int anew)
 	if (anew)
 		line_start(&kept.l, kept.l.fd, off);
 	errno = EINVAL;
-	return seek_rcpt(&kept, off) ? kept.l.line : NULL;
+	return seek_rcpt(&kept, off) < 0 ? NULL : kept.l.line;
 }
 
 int

@@ -213,18 +213,17 @@ begin_origin(struct origin *g)
 	g->has_long_sender = g->w.has_long_sender;
 }
 
-/* Ends the origin at the current line, and reads the header if it begins there.
- * Returns 1 if the origin is complete, 0 if its header comes later. */
-static int
+/* Ends the origin at the current line, and reads the header if it begins there
+ * and was not read before. */
+static void
 end_origin(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
 	if (g->hdr >= 0)
-		return 1;	/* the header was read before */
+		return;
 	g->hdr = ctl_header_at(&g->w);
 	g->is_double = g->hdr >= 0 && has_double_field(&g->w);
-	return g->hdr >= 0;
 }
 
 /* Forgets the origin: the next one is searched for from the beginning of the
@@ -259,10 +258,12 @@ read_origin(struct origin *g, unsigned long off)
 			break;
 		if (letter != 's' && letter != 'e' && ctl_header_at(&g->w) < 0)
 			continue;
-		if (g->w.l.off < off)
+		if (g->w.l.off < off) {
 			begin_origin(g);
-		else
-			is_complete = end_origin(g);
+		} else {
+			end_origin(g);
+			is_complete = g->hdr >= 0;
+		}
 	}
 }
 
@@ -347,7 +348,7 @@ split_diag(struct diags *n)
 }
 
 int
-diag_next(struct diags *n)
+diag_next_line(struct diags *n)
 {
 	while (ctl_next_line(&n->c))
 		if (n->c.l.line[0] == 'd' && split_diag(n) == 0)

@@ -12,7 +12,7 @@
  * it until the next one is read.
  */
 struct diags {
-	/* the diagnostic line that diag_next has read */
+	/* the diagnostic line that diag_next_line has read */
 	int	tag;		/* '+': a DSN with the line was sent; else ' ',
 				 * or '-' of an older scheduler */
 	unsigned long at;	/* offset of the line */
@@ -42,7 +42,7 @@ void	diag_start(struct diags *, int fd, const char *name);
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	diag_next_rcpt(struct diags *);
 /* Walks to the next complete diagnostic line: 1, or 0. */
-int	diag_next(struct diags *);
+int	diag_next_line(struct diags *);
 /* Returns the text of the current line for the recipient at off, good until the
  * next call. */
 const char *diag_reason(const struct diags *, unsigned long off);
@@ -81,7 +81,7 @@ struct head {
 	unsigned long body;	/* offset of the body in the message file */
 };
 
-/* Reads the head: 0, or -1 with errno.  The walk of diag_next then begins
+/* Reads the head: 0, or -1 with errno.  The walk of diag_next_line then begins
  * again. */
 int	origin_read_head(struct diags *, struct head *);
 

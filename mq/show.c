@@ -164,7 +164,7 @@ put_dsn_rcpts(const struct mq_msg *m, const char *po)
 	if (po == NULL || name_parse(m->name) == NULL ||
 	    mq_open_diags(&n, po, m->name) < 0)
 		return;
-	while (diag_next(&n))
+	while (diag_next_line(&n))
 		if (n.tag == ' ' && !n.is_warning &&
 		    ctl_read_rcpt(&n.rc, n.off) == 0 && many++ == 0)
 			mq_print("\t\ton %s%s\n", n.rc.user,

@@ -118,7 +118,7 @@ static int
 add_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_seek(&n->c, 0);
-	while (diag_next(n))
+	while (diag_next_line(n))
 		if (!n->is_warning && mq_why_add(q, msg, n->off, n->text) < 0)
 			return -1;
 	mq_why_sort(q);

@@ -183,7 +183,7 @@ read_delay_lines(void)
 
 	if (dsn_open_control(&dsn, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (diag_next(d)) {
+	while (diag_next_line(d)) {
 		if (d->tag != ' ' || d->due == 0 ||
 		    ctl_read_rcpt(&d->rc, d->off) < 0)
 			continue;
@@ -370,7 +370,7 @@ next_item(struct diags *d, struct item *it)
 		while (!found && (line = next_late_rcpt(d)) != NULL)
 			found = make_late_item(d, line, it);
 	} else {
-		while (!found && diag_next(d))
+		while (!found && diag_next_line(d))
 			found = make_item(d, it);
 	}
 	it->off = d->off;
@@ -624,7 +624,7 @@ restore_diagnostics(void)
 		if (check_walk(d) < 0)
 			return -1;
 		ctl_seek(&d->c, 0);
-		while (dsn.n > 0 && diag_next(d))
+		while (dsn.n > 0 && diag_next_line(d))
 			if (!d->is_warning && (it = bsearch(&d->off, dsn.items,
 			    dsn.n, sizeof(*it), compare_offset)) != NULL)
 				it->at = d->at;

@@ -380,7 +380,7 @@ static int
 read_diagnostic(struct dsn *r, unsigned long at)
 {
 	ctl_seek(&r->diags.c, at);
-	return diag_next(&r->diags) && r->diags.at == at ? 0 : -1;
+	return diag_next_line(&r->diags) && r->diags.at == at ? 0 : -1;
 }
 
 /* Reads recipient and text of an item: 0 or -1.  A recipient that expired

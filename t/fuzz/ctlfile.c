@@ -190,7 +190,7 @@ ask_all(void)
 	}
 	for (i = 0; diag_next_rcpt(&n); i++)
 		;
-	for (ctl_seek(&n.c, 0); diag_next(&n); )
+	for (ctl_seek(&n.c, 0); diag_next_line(&n); )
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
 		    diag_set_tag(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(diag_error(&n) == 0, "the disk is good");
