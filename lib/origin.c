@@ -292,15 +292,6 @@ diag_start(struct diags *n, int fd, const char *name)
 }
 
 int
-diag_open(struct diags *n, const char *name)
-{
-	int fd = fd_open_plain(name, O_RDWR, NULL);
-
-	diag_start(n, fd, name);
-	return fd < 0 ? -1 : 0;
-}
-
-int
 diag_next_rcpt(struct diags *n)
 {
 	while (ctl_next_line(&n->c))

@@ -8,7 +8,7 @@
 
 /*
  * diags: a control file whose recipients and diagnostic lines are read one by
- * one, from diag_open to ctl_close of c.  A recipient or a diagnostic stays in
+ * one, from diag_start to ctl_close of c.  A recipient or a diagnostic stays in
  * it until the next one is read.
  */
 struct diags {
@@ -32,9 +32,7 @@ struct diags {
 	struct ctl rc;		/* the recipient that ctl_read_rcpt has read */
 };
 
-/* Opens transport/name: 0, or -1 with errno. */
-int	diag_open(struct diags *, const char *name);
-/* Begins to read a file that the caller opens before and closes after. */
+/* Begins to read a file that the caller has opened; fd may be -1. */
 void	diag_start(struct diags *, int fd, const char *name);
 /* The errno of a read that failed, or 0. */
 #define diag_error(n) \

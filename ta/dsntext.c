@@ -316,9 +316,9 @@ dsn_open_control(struct dsn *r, unsigned file)
 	if (r->open == file + 1)
 		return 0;
 	dsn_close_file(r);
-	if (r->describe != NULL)
-		diag_start(&r->diags, r->ctl, r->files[file]);
-	else if (diag_open(&r->diags, r->files[file]) < 0)
+	diag_start(&r->diags, r->describe != NULL ? r->ctl :
+	    fd_open_plain(r->files[file], O_RDWR, NULL), r->files[file]);
+	if (r->diags.c.l.fd < 0)
 		return -1;
 	r->open = file + 1;
 	origin_start(&r->diags, &r->origin);
