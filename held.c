@@ -142,8 +142,6 @@ held_match_address(const char *channel, const char *host)
 	const struct hold *h = q.holds;
 	char address[2 * WORD_MAX_];
 
-	if (h == NULL)
-		return NULL;	/* the usual case is quick */
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
 	    !pat_matches_address(h->patterns, address)))

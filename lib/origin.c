@@ -174,8 +174,6 @@ origin_read_head(struct diags *n, struct head *h)
 			text_fmt(h->id, sizeof(h->id), "%s", value);
 		if (letter == 'o' && nrcpt == 0)
 			h->body = num_of(value, NULL);
-		if (nrcpt > 0 && h->envid[0] != '\0' && seen_ret)
-			break;		/* nothing that counts can follow */
 	}
 	errno = n->c.l.error;
 	ctl_seek(&n->c, 0);

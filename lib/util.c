@@ -168,8 +168,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 	for (; *f != '\0'; f++) {
 		p = strchr(f, '%');
 		n = p == NULL ? strlen(f) : (size_t)(p - f);
-		if (n > 0)
-			copy_bytes(t, f, n);
+		copy_bytes(t, f, n);
 		if (p == NULL)
 			return;
 		f = p + 1;
@@ -423,8 +422,6 @@ mask_addresses(struct text *t)
 				from--;
 		while (from > to && strchr(ends, from[-1]) == NULL)
 			from--;
-		if (strncmp(from, "to=", 3) == 0)	/* a key of ta/dsn */
-			from += 3;
 		*from = '@';
 		at += strcspn(at, ends);
 		memmove(from + 1, at, strlen(at) + 1);
