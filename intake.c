@@ -94,7 +94,7 @@
  * keeps no mail out.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked).  To find one that waits, fifty messages are checked near one of the
+ * checked).  To find one that waits, fifty buckets are checked near one of the
  * 64 that began to wait last (note_leaver); if none of the 64 can leave, up to
  * all messages are checked.  After a search of all in vain, only messages noted
  * since are checked, until a destination dies, a hold changes or more than 64
@@ -126,7 +126,8 @@
 #define CHOICE		10	/* messages that can leave among which one is
 				 * chosen */
 #define CHECKED_MOST	1000	/* messages checked for a READY one */
-#define CHECKED_NEAR	50	/* messages checked near one that can leave */
+#define CHECKED_NEAR	50	/* buckets of q.messages checked behind a
+				 * message that can leave */
 #define BUCKETS		10000	/* buckets of q.messages checked for a READY
 				 * message */
 
@@ -650,13 +651,13 @@ forget_message(struct message *m)
 
 /*
  * Chooses one of the next CHOICE messages that can leave, or NULL.  It checks
- * at most CHECKED_NEAR messages behind the first that can leave.  If c is NULL,
- * messages that wait can leave, and the one that is due last is chosen.  If c
- * is not NULL, room is needed for a message of the channel c: of CHECKED_MOST
- * messages, READY ones of other channels above their shares can leave, and the
- * one loaded last is chosen, if possible one without a vertex that waits.  The
- * next search begins behind the chosen message,
- * so messages that are due at the same time take turns.
+ * at most CHECKED_NEAR buckets behind the first message that can leave.  If c
+ * is NULL, messages that wait can leave, and the one that is due last is
+ * chosen.  If c is not NULL, room is needed for a message of the channel c: of
+ * CHECKED_MOST messages, READY ones of other channels above their shares can
+ * leave, and the one loaded last is chosen, if possible one without a vertex
+ * that waits.  The next search begins behind the chosen message, so messages
+ * that are due at the same time take turns.
  */
 static struct message *
 choose_leaver(const struct chan *c)
@@ -1162,22 +1163,23 @@ poorest_channel(void)
 static const struct stub *
 oldest_stub(int *is_overdue)
 {
-	const struct heap *h = &due_stubs;
+	const struct heap *h;
 	const struct chan *c = q.chans;
 	const struct stub *s = NULL;
 	double when = now.mono;
 
 	for (;; c = c->next) {
+		h = c != NULL ? &c->ready : &due_stubs;
 		if (h->n > 0 && h->v[0].when <= when) {
 			when = h->v[0].when;
 			s = OWNER(struct stub, due, h->v[0].timer);
 		}
 		if (c == NULL)
 			break;
-		h = &c->ready;
 	}
-	/* stubs that have not seen the command were due before any stub that
-	 * was made after the command */
+	/* Stubs that have not seen the command were due before any stub that
+	 * was made after the command, or in the same pass.  Stubs of messages
+	 * that wait are last in the loop, so they win in that pass. */
 	*is_overdue = s != NULL && (when + CHECK <= now.mono ||
 	    s->seen < last_cancel);
 	return s;
