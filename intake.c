@@ -61,20 +61,21 @@
  * message that was READY or due first is loaded; but READY messages come first
  * from the channel that has the fewest messages in core.  After an hour without
  * room a stub is overdue: its message is loaded without room, gets its warning
- * or expires, and leaves again.  A READY message of which some vertices wait
- * leaves only if none without such vertices can; then its READY vertices wait,
- * too, for the latest of the others, up to an hour.  If a warning is due before
- * the stub of a message that waits, the file is read for it, and the vertices
- * wait on.  A vertex has no time if its address is held, or if it has no
- * command, for example: its stub is due after an hour.  After a reload of the
- * configuration all stubs that wait are due, as mail may expire sooner, or may
- * have got a command; but a vertex that has a time still waits for this time.
+ * or expires, and leaves again.  A READY message can have vertices that wait;
+ * it leaves only if no READY message without such vertices can leave.  Then its
+ * READY vertices, too, wait until the latest of its other vertices is due, at
+ * most an hour.  If a warning is due before the stub of a message that waits,
+ * the file is read for it, and the vertices wait on.  A vertex has no time if
+ * its address is held, or if it has no command, for example: its stub is due
+ * after an hour.  After a reload of the configuration all stubs that wait are
+ * due, as mail may expire sooner, or may have got a command; but a vertex that
+ * has a time still waits for this time.
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
- * read again (spool.c).  So new mail is loaded without room only after ten
- * seconds without room, to find mail of other channels behind that of a channel
- * that hangs.
+ * read again (spool.c).  At this bound, new mail is loaded without room only
+ * when core has had no room for ten seconds.  This still finds mail of other
+ * channels behind the mail of a channel that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -401,9 +402,9 @@ cancel_later(struct vertex *v, enum cancel how)
 	}
 }
 
-/* Executes requests on the vertex: those with numbers above seen, for this
- * host; host "": those for patterns.  The first delete or bounce counts, as it
- * does for a vertex in core. */
+/* Executes on the vertex the requests with numbers above seen that are T lines
+ * for this host; or, if host is "", the commands of operators.  The first
+ * delete or bounce counts, as it does for a vertex in core. */
 static void
 apply_requests(struct vertex *v, const char *host, unsigned seen)
 {
@@ -560,12 +561,13 @@ vertex_due(const struct vertex *v, int *timeless)
 
 static const struct chan no_channel;	/* has no messages */
 
-/* Returns the end of the wait of the message, mono: the latest retryat in the
- * TOGETHER seconds after the time "first", or that time itself, at which the
- * first vertex is due.  If a vertex is due already, first is now, and the other
- * vertices count as if each had a retryat, at most TOGETHER seconds later: so
- * those that wait are not tried early each time that the message has to
- * leave. */
+/* Returns the end of the wait of the message, mono.  The argument "first" is
+ * the time at which its first vertex is due, or now if one is due already.  The
+ * result is the latest retryat in the TOGETHER seconds after first, or first if
+ * there is none.  If a vertex is due already, the time of each vertex in WAIT
+ * counts like a retryat, but a time beyond the TOGETHER seconds counts as their
+ * end.  Otherwise the vertices in WAIT would be tried early each time that the
+ * message has to leave. */
 static double
 latest_retry_in_hour(const struct message *m, double first)
 {
@@ -632,7 +634,9 @@ forget_message(struct message *m)
 
 	if (at == STAYS)
 		return;
-	/* a message of which all vertices are due is read when there is room */
+	/* If a vertex is due and others wait, until is the end of their wait.
+	 * If all vertices are due, until is now, and the file is read when
+	 * there is room. */
 	if (at <= now.mono)
 		at = until;
 	s = make_stub(m->name, at <= now.mono ? m->chan : NULL,
@@ -930,9 +934,9 @@ load_open_file(struct ctl *c, struct past *p)
 		set_skipped(c, "it cannot be moved to its directory");
 	if (opt.levels > 0)	/* the new name may have an old stub */
 		remove_stub(c->name, &old);
-	/* The name has an inode number, which the system uses again.  With
-	 * another time of its message file, this is not the message of the
-	 * stub. */
+	/* The name has an inode number, which the system uses again.  If the
+	 * stub has another time of the message file, the stub was that of an
+	 * earlier message with this name. */
 	spool_time(&st, &time);
 	if (!c->later && p->has_born && p->mtime != MTIME_BITS(time)) {
 		memset(p, 0, sizeof(*p));
@@ -1236,9 +1240,11 @@ load_next(int forgotten)
 	return LOADED_MESSAGE;
 }
 
-/* Loads a message when core is full: new or forgotten mail if a message that
- * waits leaves for it; else new mail, or, without new mail, a READY message of
- * the poorest channel.  In the last two cases a READY message leaves. */
+/* Loads a message when core is full.  If messages that wait leave and make
+ * room, this is new or forgotten mail.  Else it is overdue or new mail, in
+ * turns; a READY message leaves for new mail, and overdue mail itself leaves.
+ * If neither can be loaded, it is a READY message of the poorest channel, for
+ * which a READY message of another channel leaves. */
 static enum loaded
 load_when_full(void)
 {

@@ -35,9 +35,10 @@ void	spool_reread_at(const char *name, double when);
  * the st_ctime of its message file is earlier.  status is the status of the
  * message file, or NULL if that is not known. */
 int	spool_was_scanned(const char *name, const struct stat *status);
-/* Returns 1 if the file may be loaded, and 0 for a forgotten file without a
- * stub whose directory is not due yet.  With check_type, also returns 0 if the
- * file is not regular, or cannot be looked up now. */
+/* Returns 1 if the file may be loaded.  Returns 0 for the file of a forgotten
+ * message that has no stub, until the directory of the file is due to be read
+ * again.  With check_type, also returns 0 if the file is not regular, or cannot
+ * be looked up now. */
 int	spool_is_file_due(const char *name, int check_type);
 /* Sets name to the path, below transport/, of the control file with this base
  * name: 0; or -1 with ENOENT if there is none, or with EAGAIN if a directory

@@ -290,9 +290,9 @@ struct message {
 	int	queued;		/* mono; when the control file was put into
 				 * transport/ */
 	struct spool_time time;	/* of the message file, for the spool id */
-	int	loaded_at;		/* mono; when the message was loaded; an
-					 * hour earlier if there was no room for
-					 * it for an hour */
+	int	loaded_at;		/* mono; when the message was loaded; or
+					 * one hour before that, if the message
+					 * had waited an hour for room */
 	unsigned nfed;		/* vertices that agents have */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned nvertices;	/* vertices not DONE */
@@ -514,7 +514,7 @@ struct queue {
 				 * scheduler ends; or, with -S, the first scan
 				 * has neither ended nor filled core */
 	int	scanned;	/* 1: each directory was read or has failed */
-	int	start_loaded;	/* 1: mail found by the start was loaded */
+	int	start_loaded;	/* 1: mail found by the first scan was loaded */
 	int	new_transport;	/* 1: the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */

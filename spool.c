@@ -14,8 +14,9 @@
  * example, with -H 1, the router makes transport/123-45 and says "NEW 123-45";
  * queue/123-45 becomes queue/T/123-45, transport/123-45 becomes
  * transport/T/123-45, the message is loaded, and when the mail is delivered
- * both files are removed in this order.  Files with a recipient that an agent
- * has locked are not moved: a scheduler that was killed has left such agents.
+ * queue/T/123-45 is removed first and transport/T/123-45 second.  Files with a
+ * recipient that an agent has locked are not moved: a scheduler that was killed
+ * has left such agents.
  *
  * Finding.  The router may send a datagram "NEW name".  This only saves time: a
  * name that is not sent or is lost is found by reading the directory.  A
