@@ -34,8 +34,10 @@
  *
  * Room.  PARAMactive bounds the messages in core, PARAMrecipients their
  * recipients, but for those of the message that has the most: so any message
- * fits, and a message to many recipients keeps no other mail out.  When core is
- * full and mail waits on disk, a message leaves for each that comes:
+ * fits, and a message to many recipients keeps no other mail out.  Messages
+ * that the agent dsn has, and messages that are held by name, do not count: a
+ * dsn that hangs, or a hold, keeps no mail out.  When core is full and mail
+ * waits on disk, a message leaves for each that comes:
  *
  *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
@@ -43,33 +45,27 @@
  *	   READY message leaves, of another channel that has more than its share
  *	   of messages, and at least as many as the channel of the new message.
  *	   The share is PARAMactive divided by the number of channels with mail
- *	   in core.  If there is no such channel, the new message itself
- *	   leaves, as its turn would be the last.
- *
- * If recipients fill core, any channel with at least as many messages as that
- * of the new message gives way.
+ *	   in core; if recipients fill core, there are no shares.  If there is
+ *	   no such channel, the new message itself leaves, as its turn would be
+ *	   the last.
  *
  * So a channel that hangs while it has all of core falls to its share as soon
  * as there is mail for another one.  A message with an agent, and one that is
  * held by its name, stay.
  *
- * Stubs.  A stub is due when the first vertex of its message is due.  If other
- * vertices have a retryat in the hour after that, the stub is due at the latest
- * of these, as a retryat is not tried early.  When the message is loaded, its
- * age gives its vertices their places in the retry list.  A READY message that
- * had to leave stands in the queue of its channel.  When there is room, the
- * message that was READY or due first is loaded; but READY messages come first
- * from the channel that has the fewest messages in core.  After an hour without
- * room a stub is overdue: its message is loaded without room, gets its warning
- * or expires, and leaves again.  A READY message can have vertices that wait;
- * it leaves only if no READY message without such vertices can leave.  Then its
- * READY vertices, too, wait until the latest of its other vertices is due, at
- * most an hour.  If a warning is due before the stub of a message that waits,
- * the file is read for it, and the vertices wait on.  A vertex has no time if
- * its address is held, or if it has no command, for example: its stub is due
- * after an hour.  After a reload of the configuration all stubs that wait are
- * due, as mail may expire sooner, or may have got a command; but a vertex that
- * has a time still waits for this time.
+ * Stubs.  A stub is due when the first vertex of its message is due; or later,
+ * up to an hour, if other vertices have a retryat until then (see
+ * latest_retry_in_hour); or earlier, if a warning is due.  A vertex has no time
+ * if its address is held, or if it has no command, for example: its stub is due
+ * after an hour.  When the message is loaded, its age gives its vertices their
+ * places in the retry list, and none goes before its time.  After a reload of
+ * the configuration all stubs that wait are due, as mail may expire sooner.
+ *
+ * A READY message that had to leave stands in the queue of its channel.  When
+ * there is room, the message that was READY or due first is loaded; but READY
+ * messages come first from the channel that has the fewest messages in core.
+ * After an hour without room a stub is overdue: its message is loaded without
+ * room, gets its warning or expires, and leaves again.
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
@@ -85,21 +81,14 @@
  *	1000-1 is loaded	it is for b.test, and waits for its time
  *	each stub has seen 5	the lap is over, and request 5 is freed
  *
- * Requests that come during a lap join it.  The files are read in turn with new
- * mail, as room allows.  Files without a stub are not reached: nothing tells
- * whether such a file is older than the request.
- *
- * A message of which only a DSN is left counts for the channel dsn, and leaves
- * core like any other.  Messages that the agent dsn has, and messages that are
- * held by name, do not count against PARAMactive: a dsn that hangs, or a hold,
- * keeps no mail out.
+ * Requests that come during a lap join it.  Files without a stub are not
+ * reached: nothing tells whether such a file is older than the request.
  *
  * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked).  To find one that waits, fifty buckets are checked near one of the
- * 64 that began to wait last (note_leaver); if none of the 64 can leave, up to
- * all messages are checked.  After a search of all in vain, only messages noted
- * since are checked, until a destination dies, a hold changes or more than 64
- * have been noted.  To find a READY one, a thousand messages are checked.
+ * checked): one of the 64 messages that began to wait last (note_leaver) and
+ * fifty buckets behind it, or a thousand messages for a READY one.  If none of
+ * the 64 can leave, up to all messages are checked; after a search of all in
+ * vain, only messages that were noted since.
  */
 #include "scheduler.h"
 
@@ -135,8 +124,7 @@
 /*
  * stub: what core keeps of a forgotten message.  The file is read when the stub
  * is due.  Where pointers have eight bytes, a stub with a name of up to 7 bytes
- * and its places in a hash and a heap need 64 bytes.  malloc, and arrays that
- * grow by doubling, make this 70 to 85 bytes in practice.
+ * and its places in a hash and a heap need 64 bytes, and with malloc 70 to 85.
  * Costs: O(1) to find a stub by its number, O(log stubs) for its timer.
  */
 struct stub {
