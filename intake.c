@@ -70,8 +70,8 @@
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
  * read again (spool.c).  At this bound, new mail is loaded without room only
- * when core has had no room for ten seconds.  This still finds mail of other
- * channels behind the mail of a channel that hangs.
+ * when core has had no room for ten seconds.  So mail of other channels is
+ * found, even if the scan meets it after much mail of a channel that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -554,8 +554,9 @@ static const struct chan no_channel;	/* has no messages */
  * result is the latest retryat in the TOGETHER seconds after first, or first if
  * there is none.  If a vertex is due already, the time of each vertex in WAIT
  * counts like a retryat, but a time beyond the TOGETHER seconds counts as their
- * end.  Otherwise the vertices in WAIT would be tried early each time that the
- * message has to leave. */
+ * end.  If the times of vertices in WAIT did not count in this case, these
+ * vertices would be tried early whenever the message leaves core and is loaded
+ * again. */
 static double
 latest_retry_in_hour(const struct message *m, double first)
 {
@@ -1169,9 +1170,10 @@ oldest_stub(int *is_overdue)
 		if (c == NULL)
 			break;
 	}
-	/* Stubs that have not seen the command were due before any stub that
-	 * was made after the command, or in the same pass.  Stubs of messages
-	 * that wait are last in the loop, so they win in that pass. */
+	/* Stubs that have not seen the command are due before stubs that were
+	 * made after the command, unless their files were locked.  The pass
+	 * that makes all of due_stubs due may also make READY stubs, with the
+	 * same time: then the former win, as due_stubs is last in the loop. */
 	*is_overdue = s != NULL && (when + CHECK <= now.mono ||
 	    s->seen < last_cancel);
 	return s;

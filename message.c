@@ -143,8 +143,9 @@ msg_new_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
-/* The array goes to the new vertex, so the cost is O(most).  The number in
- * counted is divided like the recipients. */
+/* The new vertex gets the array, and only the kept recipients are copied, so
+ * the cost is O(kept).  The number in counted is divided like the
+ * recipients. */
 struct vertex *
 msg_split_vertex(struct vertex *v, unsigned kept)
 {

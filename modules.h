@@ -31,9 +31,9 @@ double	spool_prep(fd_set *in, int *max);
 void	spool_do(const fd_set *in);
 /* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
-/* Returns 1 if the message was there when its directory was last scanned whole:
- * the st_ctime of its message file is earlier.  status is the status of the
- * message file, or NULL if that is not known. */
+/* Returns 1 if the st_ctime of the message file shows that the last complete
+ * reading of the directory of the control file has met the message.  status is
+ * the status of the message file, or NULL if that is not known. */
 int	spool_was_scanned(const char *name, const struct stat *status);
 /* Returns 1 if the file may be loaded.  Returns 0 for the file of a forgotten
  * message that has no stub, until the directory of the file is due to be read
@@ -102,8 +102,9 @@ unsigned short retry_index_at_age(const struct setting *, long age);
  * is taken in another meaning; CF_IGNORED: a word of ZMailer has no meaning
  * here. */
 enum finding { CF_ERROR, CF_NOTICE, CF_IGNORED };
-/* Reads the file, and the PARAMs in the file of -Z.  Passes each finding in the
- * file to say, as a line "file:line: keyword: reason" without a newline.
+/* Reads the file, and the PARAMs in the file of -Z.  Calls the function say for
+ * each finding in the file, with a line "file:line: keyword: reason" without a
+ * newline.
  * Errors of -Z prevent nothing and go to the log.  Returns NULL if there was an
  * error, with errno EAGAIN if all errors may be temporary. */
 struct config *cf_read_file(const char *file,

@@ -363,7 +363,8 @@ struct thread {
 	/* the state by reports */
 	long	window;		/* agents at one time; 0: dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
-	double	failure;	/* 0 to 1; a step below 0 adds 1, and the window
+	double	failure;	/* 0 to 1; bad reports lower it; where it would
+				 * fall below 0, 1 is added and the window
 				 * shrinks */
 	double	cohorts;	/* failed cohorts since the last good report */
 	double	until;		/* mono; DEAD: end of the dead time; else 0 */

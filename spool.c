@@ -512,10 +512,11 @@ open_dir(void)
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
 		/* Changes during the reading may be missed, so complete is the
-		 * ctime of the directory before the reading.  If the last
-		 * change was more than SETTLED seconds ago, the next one has
-		 * a later ctime; so the reading meets all messages of the
-		 * second of that ctime, and complete is ctime + 1. */
+		 * ctime that the directory has now, before the reading.  If the
+		 * last change was more than SETTLED seconds ago, a change from
+		 * now on gives the directory another ctime.  Then the reading
+		 * meets all messages of the second of the present ctime, and
+		 * complete is the present ctime + 1. */
 		note_dir_change(i);
 		scan.complete = d->ctime + (now.mono > d->changed + SETTLED);
 		scan.open = opendir(scan_path(i));
