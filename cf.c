@@ -348,7 +348,7 @@ read_word(int at_equals)
  * backslash at the end of a line joins it to the next; other backslashes stay
  * for the command line.  NULL when the closing quote is missing on the line. */
 static char *
-read_quoted(void)
+unquote_word(void)
 {
 	char *value = ++rd.p, *to = value;
 
@@ -383,7 +383,7 @@ read_value(void)
 		cut_word(0);
 		return value;
 	}
-	value = read_quoted();
+	value = unquote_word();
 	if (value == NULL) {
 		report(CF_ERROR, "the closing \" is missing");
 	} else if (*rd.p != '\0' && !isspace((unsigned char)*rd.p)) {

@@ -1148,35 +1148,36 @@ poorest_channel(void)
 	return best != NULL && best->msgs < most ? best : NULL;
 }
 
-/* Returns the stub that was due first, or became READY first; NULL: none is
- * due.  Sets *is_overdue to 1 if there was no room for the stub for an hour, or
- * if it has not seen a delete or bounce.  Then its file is read without room:
- * the message may expire, a warning may be due, and such a command is written
- * to the file. */
+/* Returns the stub that was due first, or became READY first; or the first stub
+ * of a heap, if that stub has not seen a delete or bounce; NULL: none is due.
+ * Sets *is_overdue to 1 in the second case, or if there was no room for the
+ * stub for an hour.  Then its file is read without room: the message may
+ * expire, a warning may be due, and such a command is written to the file. */
 static const struct stub *
 oldest_stub(int *is_overdue)
 {
-	const struct heap *h;
 	const struct chan *c = q.chans;
-	const struct stub *s = NULL;
+	const struct heap *h = &due_stubs;
+	const struct stub *s, *oldest = NULL;
 	double when = now.mono;
 
+	*is_overdue = 1;
 	for (;; c = c->next) {
-		h = c != NULL ? &c->ready : &due_stubs;
-		if (h->n > 0 && h->v[0].when <= when) {
-			when = h->v[0].when;
+		if (h->n > 0 && h->v[0].when <= now.mono) {
 			s = OWNER(struct stub, due, h->v[0].timer);
+			if (s->seen < last_cancel)
+				return s;
+			if (h->v[0].when <= when) {
+				when = h->v[0].when;
+				oldest = s;
+			}
 		}
 		if (c == NULL)
 			break;
+		h = &c->ready;
 	}
-	/* Stubs that have not seen the command are due before stubs that were
-	 * made after the command, unless their files were locked.  The pass
-	 * that makes all of due_stubs due may also make READY stubs, with the
-	 * same time: then the former win, as due_stubs is last in the loop. */
-	*is_overdue = s != NULL && (when + CHECK <= now.mono ||
-	    s->seen < last_cancel);
-	return s;
+	*is_overdue = when + CHECK <= now.mono;
+	return oldest;
 }
 
 /* Returns the stub that is loaded next, or NULL: an overdue one, or else the
@@ -1335,7 +1336,7 @@ in_load_files(void)
 
 /* Datagrams are not read while new mail waits for room. */
 double
-in_prep(fd_set *in, int *max)
+in_prep_wait(fd_set *in, int *max)
 {
 	double wait = scan.next_at - now.mono;
 	double later = must_begin_lap ? 0 : heap_wait_seconds(&due_stubs);
@@ -1346,6 +1347,6 @@ in_prep(fd_set *in, int *max)
 		later = NO_ROOM;
 	if (scan.no_room && scan.name[0] != '\0')
 		return later;
-	wait = spool_prep(in, max);
+	wait = spool_prep_wait(in, max);
 	return wait < later ? wait : later;
 }

@@ -26,7 +26,7 @@ int	spool_next_file(char *name, int *is_told);
 void	spool_note_changes(void);
 /* Adds the socket for datagrams; *max is the largest descriptor so far.
  * Returns the seconds until spool_next_file may find an entry. */
-double	spool_prep(fd_set *in, int *max);
+double	spool_prep_wait(fd_set *in, int *max);
 /* Lets spool_next_file read datagrams if there are any. */
 void	spool_do(const fd_set *in);
 /* Schedules a reading of the directory of the control file at when, mono. */
@@ -427,7 +427,7 @@ void	q_end_first_job(struct ta *, const char *reason);
 int	in_load_files(void);
 /* Adds the router's socket; *max is the largest descriptor so far.  Returns the
  * seconds until in_load_files has work. */
-double	in_prep(fd_set *in, int *max);
+double	in_prep_wait(fd_set *in, int *max);
 /* Loads the message with this name, without directories, if it is on disk.
  * Returns the reason why its file was skipped, or NULL. */
 const char *in_load_named(const char *name);
@@ -455,7 +455,7 @@ const char *in_next_stub(struct hlink **at, struct skip *, long *age,
 
 /* Adds the descriptors to wait for; *max is the largest so far.  Returns the
  * seconds until ta_do or ta_feed_rings has work. */
-double	ta_prep(fd_set *in, fd_set *out, int *max);
+double	ta_prep_wait(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet, and
  * ends idle and silent agents. */
 void	ta_do(fd_set *in, fd_set *out);
@@ -491,7 +491,7 @@ int	dump_queue(int fd);
 void	status_listen(void);
 /* Adds the descriptors to wait for; *max is the largest so far.  Returns the
  * seconds until a timer is due. */
-double	status_prep(fd_set *in, int *max);
+double	status_prep_wait(fd_set *in, int *max);
 /* Reads the descriptors that are ready, and runs the timers. */
 void	status_do(fd_set *in);
 /* Notes the end of the child that wrote a dump, with this status of wait. */

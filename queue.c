@@ -537,7 +537,7 @@ find_same_reason(const struct vertex *v, const char *reason)
  * host, as far as there is room (ctlfile.c).  A recipient without a reason has
  * that of the host.  Returns the first pending recipient, or NULL. */
 static const struct rcpt *
-add_reasons(struct text *t, const struct vertex *v)
+add_pending_reasons(struct text *t, const struct vertex *v)
 {
 	const struct rcpt *r, *same, *first = NULL, *last = NULL;
 	const struct vertex *w;
@@ -596,7 +596,7 @@ write_delay_lines(struct message *m)
 		if (s->expiry > 0 && born >= SANE_WALL)
 			text_add(&f, "%ld", born + s->expiry);
 		text_init(&t, why, sizeof(why));
-		r = m->has_delays ? NULL : add_reasons(&t, v);
+		r = m->has_delays ? NULL : add_pending_reasons(&t, v);
 		if (r != NULL && ctl_append_diag(m->name, r->off, fields, "",
 		    why, 0) < 0)
 			return -1;
@@ -791,18 +791,18 @@ parse_retryat(struct vertex *v, const char *s)
 	return s + strspn(s, " ");
 }
 
-/* Notes a deferral of the recipient; host: HOST_ bits. */
+/* Notes a deferral of the recipient. */
 static void
-defer_rcpt(struct vertex *v, struct rcpt *r, int host, const char *text)
+defer_rcpt(struct vertex *v, struct rcpt *r, int host_bits, const char *text)
 {
 	char reason[REASON_MOST + 1];
 
 	text_fmt(reason, sizeof(reason), "%s", text);
 	r->deferred = 1;
 	msg_set_reason(v, r, reason);
-	if (host & HOST_BAD)
+	if (host_bits & HOST_BAD)
 		reason_copy(&v->thread->reason, reason);
-	v->host_bits |= host;
+	v->host_bits |= host_bits;
 }
 
 /* Returns the notary field with this number, a DIAG_ one, and the fields behind

@@ -867,11 +867,12 @@ wait_for_work(int has_work)
 	FD_ZERO(&in);
 	FD_ZERO(&out);
 	fd_watch(wake_pipe[0], &in, &max);
-	wait = sooner(ta_prep(&in, &out, &max), status_prep(&in, &max));
+	wait = sooner(ta_prep_wait(&in, &out, &max),
+	    status_prep_wait(&in, &max));
 	if (state.ending) {
 		wait = sooner(wait, state.deadline - now.mono);
 	} else {
-		wait = sooner(wait, in_prep(&in, &max));
+		wait = sooner(wait, in_prep_wait(&in, &max));
 		wait = sooner(wait, state.dest_wait);
 		wait = sooner(wait, heap_wait_seconds(&q.due_messages));
 		wait = sooner(wait, heap_wait_seconds(&q.due_threads));

@@ -580,7 +580,7 @@ spool_next_file(char *name, int *is_told)
 }
 
 double
-spool_prep(fd_set *in, int *max)
+spool_prep_wait(fd_set *in, int *max)
 {
 	double wait = scan.due - now.mono;
 

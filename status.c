@@ -864,7 +864,7 @@ read_inlet(struct inlet *d)
 /* ---- for the loop ---------------------------------------------------- */
 
 double
-status_prep(fd_set *in, int *max)
+status_prep_wait(fd_set *in, int *max)
 {
 	int is_paused = st.accept_failed || find_free_place(DUMPS) < 0;
 

@@ -625,7 +625,7 @@ can_stay_on_thread(const struct agent *a)
 /* Returns 1 if the agent has a job of another message with the same number, by
  * which alone reports name a message. */
 static int
-has_job_of_twin(const struct agent *a, const struct vertex *v)
+has_job_of_same_number(const struct agent *a, const struct vertex *v)
 {
 	const struct vertex *j = v->msg->has_twin ? a->ta.jobs.head : NULL;
 
@@ -653,7 +653,8 @@ top_up_jobs(struct agent *a)
 		return;
 	n = count_allowed_jobs(a);
 	while (a->ta.jobs.n < n && can_stay_on_thread(a) &&
-	    (v = th_next_job(&a->ta)) != NULL && !has_job_of_twin(a, v)) {
+	    (v = th_next_job(&a->ta)) != NULL &&
+	    !has_job_of_same_number(a, v)) {
 		th_feed(&a->ta, v);
 		send_job(a, v);
 	}
@@ -1059,7 +1060,7 @@ find_least_busy(const struct vertex *v, long jobs)
 		return NULL;
 	for (a = AGENT(v->thread->busy); a != NULL; a = AGENT(a->ta.tnext))
 		if ((long)a->ta.jobs.n < jobs && can_get_jobs(a) &&
-		    !has_job_of_twin(a, v)) {
+		    !has_job_of_same_number(a, v)) {
 			best = a;
 			jobs = a->ta.jobs.n;
 		}
@@ -1213,7 +1214,7 @@ ta_feed_rings(void)
 }
 
 double
-ta_prep(fd_set *in, fd_set *out, int *max)
+ta_prep_wait(fd_set *in, fd_set *out, int *max)
 {
 	double wait = NEVER, again;
 	struct ring *r;

@@ -463,7 +463,7 @@ count_tag(struct ctl *c, int tag)
 }
 
 static void
-scan_rcpt(struct ctl *c)
+count_rcpt(struct ctl *c)
 {
 	int tag = c->l.line[1];
 
@@ -512,7 +512,7 @@ scan_line(struct ctl *c)
 
 	switch (c->l.line[0]) {
 	case 'r':
-		scan_rcpt(c);
+		count_rcpt(c);
 		break;
 	case 'T':
 		scan_trigger(c);
@@ -638,10 +638,10 @@ clear_lock(const struct ctl *c)
 	return tag < 0 ? '~' : tag;
 }
 
-/* Judges the lock of the current recipient: removes it, or, if it is believed,
- * sets why.  Returns the tag. */
+/* Removes the lock of the current recipient; or, if the lock is believed, sets
+ * why.  Returns the tag that is left. */
 static int
-judge_lock(struct ctl *c)
+clear_stale_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
 	int tag;
@@ -676,7 +676,7 @@ ctl_next_pending_line(struct ctl *c)
 	while ((letter = ctl_check_line(c)) > 0 && letter != '#') {
 		if (letter != 'r')
 			continue;
-		tag = c->l.line[1] == '~' ? judge_lock(c) : c->l.line[1];
+		tag = c->l.line[1] == '~' ? clear_stale_lock(c) : c->l.line[1];
 		if (c->why != NULL)
 			return CTL_BAD;
 		if (tag != '+' && tag != '-')

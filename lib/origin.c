@@ -199,7 +199,7 @@ has_double_field(struct ctl *c)
 /* Begins the origin at the current line, with the sender if the line has one.
  * Recipients behind an m line do not have its header. */
 static void
-begin_origin(struct origin *g)
+begin_origin_at_line(struct origin *g)
 {
 	g->from = g->w.l.off;
 	if (ctl_header_at(&g->w) >= 0) {
@@ -214,7 +214,7 @@ begin_origin(struct origin *g)
 /* Ends the origin at the current line, and reads the header if it begins there
  * and was not read before. */
 static void
-end_origin(struct origin *g)
+end_origin_at_line(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
@@ -257,9 +257,9 @@ read_origin(struct origin *g, unsigned long off)
 		if (letter != 's' && letter != 'e' && ctl_header_at(&g->w) < 0)
 			continue;
 		if (g->w.l.off < off) {
-			begin_origin(g);
+			begin_origin_at_line(g);
 		} else {
-			end_origin(g);
+			end_origin_at_line(g);
 			is_complete = g->hdr >= 0;
 		}
 	}

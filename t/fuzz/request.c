@@ -97,7 +97,7 @@ knock(struct inlet *d, const unsigned char *s, size_t n)
 		fuzz_must(write(d->writer, s, k) == (long)k, "it takes that");
 		for (done = 0; done < k; done += 32) {
 			FD_ZERO(&in);
-			status_prep(&in, &max);
+			status_prep_wait(&in, &max);
 			fuzz_must(FD_ISSET(d->in, &in), "it is read");
 			FD_ZERO(&in);
 			FD_SET(d->in, &in);
