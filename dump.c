@@ -37,9 +37,10 @@
  * their reasons are not all the same.  Of a destination, good and bad are
  * numbers of reports, idle is a number of agents, ready and waiting are numbers
  * of vertices, cohorts are hundredths, unused is the time since the last use,
- * and tries are deaths in a row.  These are the states of a vertex; what
- * follows a colon is the text of the field "what it waits for", which is empty
- * in the other states:
+ * and tries are deaths in a row.  If it is not dead, "dead until" is the end of
+ * the pause of its ring after failed starts of agents.  These are the states of
+ * a vertex; what follows a colon is the text of the field "what it waits for",
+ * which is empty in the other states:
  *
  *	retry		waits for its next try
  *	host		its host is dead
@@ -696,7 +697,9 @@ emit_d_line(const struct thread *t)
 	static const struct feedback no_limits;
 	const struct feedback *f = t->fb != NULL ? t->fb : &no_limits;
 	long window = t->fb != NULL ? fb_agents_left(t, 0) : t->window;
-	double until = 0;	/* mono; end of the dead time */
+	double until = 0;	/* mono; end of the dead time; of a host that is
+				 * not dead, end of the pause of its ring after
+				 * failed starts; 0: neither */
 	const char *why = t->reason;
 	char rate[50] = "-";
 

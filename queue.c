@@ -327,7 +327,8 @@ drop_if_gone(struct message *m)
 }
 
 /* Returns 1 if the vertex's host has died since the message came, and has not
- * answered since.  A message that was forgotten came before it was loaded. */
+ * answered since.  If the message was forgotten, its load_event is later than
+ * its arrival, so it cannot be compared with the death, and any death counts. */
 static int
 has_host_died(const struct vertex *v)
 {
@@ -815,9 +816,10 @@ find_notary_field(const char *s, int n)
 	return s == NULL ? "" : s;
 }
 
-/* Returns what a deferral says of the destination, HOST_ bits, by the word or
- * the status in the notary fields.  A mailbox is a destination: 4.2.x
- * (RFC 3463) says that it takes no mail now, as it is locked or full. */
+/* Returns what a deferral says of the destination, HOST_ bits.  With all, which
+ * is 1 for the report "deferall", the host takes no mail now; else the status
+ * in the notary fields decides.  A mailbox is a destination: 4.2.x (RFC 3463)
+ * says that it takes no mail now, as it is locked or full. */
 static int
 parse_host_bits(const struct thread *t, int all, const char *notary)
 {

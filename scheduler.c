@@ -981,8 +981,9 @@ raise_descriptors(void)
 static void
 log_limits(long descriptors)
 {
-	log_info("limits maxta=%ld descriptors=%ld agent=%d descriptors are "
-	    "needed for each agent", opt.agents, descriptors, CMD_FDS);
+	log_info("limits maxta=%ld descriptors=%ld agent=%d is the number of "
+	    "descriptors that each agent needs", opt.agents, descriptors,
+	    CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "
@@ -1020,7 +1021,7 @@ set_up_daemon(void)
 	if ((code = spool_setup(0)) != 0)
 		exit(code);
 	lock_office();
-	catch_signals();	/* who reads the pid file may send one */
+	catch_signals();	/* a reader of the pid file may send one */
 	write_pid_file();
 	if ((long)now.wall < SANE_WALL)
 		increment_start_count();

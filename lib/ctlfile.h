@@ -67,7 +67,8 @@ struct ctl {
 	unsigned long ndelivered; /* recipients of nrcpt with the tag '+' */
 	unsigned long ndiag;	/* diagnostic lines so far with the tag ' ', but
 				 * for those of warnings */
-	int	has_delays;	/* there is a line of a warning with this tag */
+	int	has_delays;	/* a diagnostic line of a warning, with the tag
+				 * ' ', was read */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
@@ -195,8 +196,8 @@ int	ctl_sync(const char *name);
 void	ctl_close_kept(void);
 /* Returns "NAME id=ID" for the log, ID being the spool id, or the name alone if
  * the message file is gone.  The text is good for one log line, and errno is
- * kept for it.  A time that is NULL or not known is that of the message file.
- */
+ * unchanged, so that the same line can give the error.  If the time is NULL or
+ * not known, it is read from the message file. */
 const char *ctl_log_name_at(const char *name, const struct spool_time *);
 #define ctl_log_name(name) ctl_log_name_at(name, NULL)
 
