@@ -55,17 +55,18 @@
  *
  * Stubs.  A stub is due when the first vertex of its message is due; or later,
  * up to an hour, if other vertices have a retryat until then (see
- * latest_retry_in_hour); or earlier, if a warning is due.  A vertex has no time
- * if its address is held, or if it has no command, for example: its stub is due
- * after an hour.  When the message is loaded, its age gives its vertices their
- * places in the retry list, and none goes before its time.  After a reload of
- * the configuration all stubs that wait are due, as mail may expire sooner.
+ * latest_retry_in_hour); or earlier, if a warning is due.  The stub of a READY
+ * message is due at once.  A vertex has no time if its address is held, or if
+ * it has no command, for example: its stub is due after an hour.  When the
+ * message is loaded, its age gives its vertices their places in the retry list,
+ * and none goes before its time.  After a reload of the configuration all stubs
+ * are due, as mail may expire sooner.
  *
- * A READY message that had to leave stands in the queue of its channel.  When
- * there is room, the message that was READY or due first is loaded; but READY
- * messages come first from the channel that has the fewest messages in core.
- * After an hour without room a stub is overdue: its message is loaded without
- * room, gets its warning or expires, and leaves again.
+ * Stubs that are due wait for room, the oldest first; but those of the channel
+ * with the fewest messages in core go before those of others, and a READY
+ * message of another channel above its share leaves for each of them.  After an
+ * hour without room a stub is overdue: its message is loaded without room, gets
+ * its warning or expires, and leaves again.
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
@@ -129,8 +130,7 @@
  */
 struct stub {
 	struct hlink link;	/* by the number of the name */
-	struct timer due;	/* in due_stubs: when the file is read; or in
-				 * ready of a channel */
+	struct timer due;	/* in stubs_by_due: when the file is read */
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
 	int	born;		/* mono; born of the message */
@@ -146,7 +146,7 @@ struct stub {
 #define MTIME_BITS(t)	(((t).s + (t).ns) & 0x7fff)
 
 static struct hash stubs;	/* all stubs, by num */
-static struct heap due_stubs;	/* stubs of messages that wait, by due */
+static struct heap skipped_stubs;	/* stubs of skipped files, by due */
 
 /* message_named and stub_named return what has this name, directories included;
  * or NULL. */
@@ -172,6 +172,14 @@ stub_named(const char *name)
 }
 
 /* ---- stubs ------------------------------------------------------------ */
+
+/* Returns the stubs of the channel, by due; those of skipped files if c is
+ * NULL, as the channel of a file is known when the file was read. */
+static struct heap *
+stubs_by_due(struct chan *c)
+{
+	return c == NULL ? &skipped_stubs : &c->stubs;
+}
 
 /* past: what is known of a message before its file is read. */
 struct past {
@@ -221,21 +229,22 @@ in_next_stub(struct hlink **at, struct skip *k, long *age, double *due)
 	get_skip(s, k);
 	*age = NOW - s->born;
 	if (s->is_skipped)
-		*due = heap_when(&due_stubs, &s->due);
+		*due = heap_when(&skipped_stubs, &s->due);
 	return s->name;
 }
 
-/* Makes a stub that has seen all requests and is due at this time, mono.  For a
- * READY message c is the channel that counts the message, else NULL.  k is the
- * skip of a skipped file, else NULL.  Returns the stub, whose other members are
- * 0; or NULL without memory or if PARAMevicted allows no further stub: then the
- * directory of the file is read again at that time, or after STUBLESS seconds.
- * A locked file always gets a stub, as a request may wait for the end of the
- * lock; the locks are as few as the agents of an earlier scheduler. */
+/* Makes a stub that has seen all requests and is due at this time, mono.  c is
+ * the channel that counts the message.  k is the skip of a skipped file, for
+ * which c is NULL; else NULL.  Returns the stub, whose other members are 0; or
+ * NULL without memory or if PARAMevicted allows no further stub: then the
+ * directory of the file is read again at that time; or after STUBLESS seconds
+ * for a READY message and a skipped file.  A locked file always gets a stub, as
+ * a request may wait for the end of the lock; the locks are as few as the
+ * agents of an earlier scheduler. */
 static struct stub *
 make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 {
-	struct heap *h = c != NULL ? &c->ready : &due_stubs;
+	struct heap *h = stubs_by_due(c);
 	size_t len = strlen(name) + 1;
 	struct stub *s = NULL;
 	int is_locked = k != NULL && k->pid != 0;
@@ -245,7 +254,7 @@ make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
-		spool_reread_at(name, c != NULL || k != NULL ?
+		spool_reread_at(name, at <= now.mono || k != NULL ?
 		    now.mono + STUBLESS : at);
 		return NULL;
 	}
@@ -265,7 +274,7 @@ static void
 remove_stub(const char *name, struct past *p)
 {
 	struct stub *s = stub_named(name);
-	struct heap *h = &due_stubs;
+	struct heap *h = &skipped_stubs;
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
@@ -281,10 +290,9 @@ remove_stub(const char *name, struct past *p)
 	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
 	hash_del(&stubs, &s->link);
-	/* a stub that is not in due_stubs is in ready of a channel */
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
-		h = &c->ready;
+		h = &c->stubs;
 	p->had_no_room = heap_when(h, &s->due) + CHECK <= now.mono;
 	heap_del(h, &s->due);
 	if (h->n == 0) {
@@ -327,8 +335,7 @@ end_lap(void)
 	}
 }
 
-/* Adds a request.  The files of stubs that wait become due at the next pass,
- * those of READY messages are read when there is room.  Returns 0; or -1
+/* Adds a request.  All stubs become due at the next pass.  Returns 0; or -1
  * without memory, or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
@@ -507,19 +514,19 @@ is_core_full(void)
 	return is_core_over_by(0) || is_full_of_rcpts();
 }
 
-/* Returns 1 if the channel has more messages in core than its share, and not
- * fewer than least.  While recipients fill core, channels have no share: then
- * the result is 1 if the channel does not have fewer messages than least. */
+/* Returns 1 if the other channel has more messages in core than its share, and
+ * not fewer than the channel c, for a message of which room is needed.  While
+ * recipients fill core, channels have no share. */
 static int
-is_above_share(const struct chan *chan, unsigned least)
+is_above_share(const struct chan *other, const struct chan *c)
 {
-	const struct chan *c;
+	const struct chan *each;
 	double nchans = 0;
 
-	for (c = q.chans; c != NULL; c = c->next)
-		nchans += c->msgs > 0;
-	return chan->msgs >= least &&
-	    (chan->msgs * nchans > q.config->active || is_full_of_rcpts());
+	for (each = q.chans; each != NULL; each = each->next)
+		nchans += each->msgs > 0 || each == c;
+	return other != c && other->msgs >= c->msgs &&
+	    (other->msgs * nchans > q.config->active || is_full_of_rcpts());
 }
 
 /* Returns the time at which the vertex is due, mono, not later than its expiry;
@@ -624,12 +631,10 @@ forget_message(struct message *m)
 	if (at == STAYS)
 		return;
 	/* If a vertex is due and others wait, until is the end of their wait.
-	 * If all vertices are due, until is now, and the file is read when
-	 * there is room. */
+	 * If all vertices are due, until is now. */
 	if (at <= now.mono)
 		at = until;
-	s = make_stub(m->name, at <= now.mono ? m->chan : NULL,
-	    warning < at ? warning : at, NULL);
+	s = make_stub(m->name, m->chan, warning < at ? warning : at, NULL);
 	if (s != NULL) {
 		s->until = until;
 		s->born = m->born;
@@ -664,7 +669,7 @@ choose_leaver(const struct chan *c)
 	int wants_waiting = c == NULL;
 	struct hlink *l;
 
-	while (o != NULL && (o == c || !is_above_share(o, c->msgs)))
+	while (o != NULL && !is_above_share(o, c))
 		o = o->next;
 	if (c != NULL && o == NULL)
 		return NULL;
@@ -673,8 +678,8 @@ choose_leaver(const struct chan *c)
 		l = *hash_chain(&q.messages, ++found.bucket);
 		for (; l != NULL; l = l->next, looked++) {
 			m = OWNER(struct message, link, l);
-			if (c != NULL && (m->chan == NULL || m->chan == c ||
-			    !is_above_share(m->chan, c->msgs)))
+			if (c != NULL && (m->chan == NULL ||
+			    !is_above_share(m->chan, c)))
 				continue;
 			at = stub_due(m, &until);
 			if (at == STAYS || (at > now.mono) != wants_waiting)
@@ -840,7 +845,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	 * hour ago */
 	m->loaded_at = p->had_no_room ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
-	m->was_forgotten = p->known || p->skip.why != NULL;
+	m->was_forgotten = p->known || p->skip.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -987,6 +992,7 @@ skip_file(const struct ctl *c, const struct past *p)
 	 * are believed does not begin anew with each of them.  Other skipped
 	 * files keep the time of their first skip. */
 	k.since = NOW;
+	k.at_start = p->skip.why != NULL ? p->skip.at_start : !q.start_loaded;
 	if (p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0))
 		k.since = p->skip.since;
 	/* a request waits for a locked file; a file with an error counts as
@@ -1132,8 +1138,8 @@ has_new_file(void)
 	return 0;
 }
 
-/* Returns the channel that has the fewest messages in core of those with READY
- * stubs; or NULL, also if no other channel has more messages. */
+/* Returns the channel that has the fewest messages in core of those with stubs
+ * that are due; or NULL, also if no other channel has more messages. */
 static struct chan *
 poorest_channel(void)
 {
@@ -1142,74 +1148,66 @@ poorest_channel(void)
 
 	for (c = q.chans; c != NULL; c = c->next) {
 		most = c->msgs > most ? c->msgs : most;
-		if (c->ready.n > 0 && (best == NULL || c->msgs < best->msgs))
+		if (heap_wait_seconds(&c->stubs) == 0 &&
+		    (best == NULL || c->msgs < best->msgs))
 			best = c;
 	}
 	return best != NULL && best->msgs < most ? best : NULL;
 }
 
-/* Returns the stub that was due first, or became READY first; or the first stub
- * of a heap, if that stub has not seen a delete or bounce; NULL: none is due.
- * Sets *is_overdue to 1 in the second case, or if there was no room for the
- * stub for an hour.  Then its file is read without room: the message may
- * expire, a warning may be due, and such a command is written to the file. */
+/* Returns the stub that is loaded next, or NULL if none is due.  Sets
+ * *is_urgent to 1 if its file is read without room.  Urgent stubs go first:
+ *
+ *	a stub that has not seen a delete or bounce, as the command is written
+ *	to the file;
+ *	a stub of a skipped file, whose channel is not known;
+ *	a stub that was due for an hour, as the message may expire or a warning
+ *	may be due.
+ *
+ * If there is a poorest channel, its first stub is next.  Else the next one is
+ * the stub that was due first. */
 static const struct stub *
-oldest_stub(int *is_overdue)
+next_stub(int *is_urgent)
 {
-	const struct chan *c = q.chans;
-	const struct heap *h = &due_stubs;
+	struct chan *c = NULL;
+	const struct heap *h;
 	const struct stub *s, *oldest = NULL;
 	double when = now.mono;
 
-	*is_overdue = 1;
-	for (;; c = c->next) {
+	*is_urgent = 1;
+	do {
+		h = stubs_by_due(c);
 		if (h->n > 0 && h->v[0].when <= now.mono) {
 			s = OWNER(struct stub, due, h->v[0].timer);
-			if (s->seen < last_cancel)
+			if (s->seen < last_cancel || c == NULL)
 				return s;
 			if (h->v[0].when <= when) {
 				when = h->v[0].when;
 				oldest = s;
 			}
 		}
-		if (c == NULL)
-			break;
-		h = &c->ready;
-	}
-	*is_overdue = when + CHECK <= now.mono;
+		c = c == NULL ? q.chans : c->next;
+	} while (c != NULL);
+	*is_urgent = when + CHECK <= now.mono;
+	if (!*is_urgent && (c = poorest_channel()) != NULL)
+		oldest = OWNER(struct stub, due, heap_first(&c->stubs));
 	return oldest;
-}
-
-/* Returns the stub that is loaded next, or NULL: an overdue one, or else the
- * oldest one.  If there is a poorest channel, READY stubs of other channels do
- * not count. */
-static const struct stub *
-next_stub(int *is_overdue)
-{
-	const struct stub *s = oldest_stub(is_overdue);
-	struct chan *c = poorest_channel();
-
-	if (c != NULL && !*is_overdue)
-		s = OWNER(struct stub, due, heap_first(due_stubs.n > 0 &&
-		    due_stubs.v[0].when < c->ready.v[0].when ? &due_stubs :
-		    &c->ready));
-	return s;
 }
 
 /* Loads a message of forgotten or of new mail.  If core was full, a message of
  * a channel above its share leaves; or the loaded message itself if there is
- * none, or if its stub was overdue. */
+ * none, or if its stub was urgent. */
 static enum loaded
 load_next(int forgotten)
 {
-	int full = is_core_full(), is_overdue = 0;
+	int full = is_core_full(), is_urgent = 0;
 	const struct stub *s;
 	struct message *m, *leaver;
 	char name[NAME_MAX_];
 
 	if (!full)
 		scan.pass_at = 0;
-	if (forgotten && (s = next_stub(&is_overdue)) != NULL) {
+	if (forgotten && (s = next_stub(&is_urgent)) != NULL) {
 		strcpy(name, s->name);
 	} else if (!forgotten && has_new_file()) {
 		strcpy(name, scan.name);
@@ -1222,9 +1220,9 @@ load_next(int forgotten)
 	m = load_file(name);
 	if (m == NULL)
 		return LOADED_FILE;
-	/* a warning on an overdue message is sent before the message leaves */
-	if (full && !(is_overdue && m->ndsn > 0)) {
-		leaver = m->chan == NULL || is_overdue ? NULL :
+	/* a warning that is due is sent before the message leaves */
+	if (full && !(is_urgent && m->ndsn > 0)) {
+		leaver = m->chan == NULL || is_urgent ? NULL :
 		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
 	}
@@ -1232,21 +1230,21 @@ load_next(int forgotten)
 }
 
 /* Loads a message when core is full.  If messages that wait leave and make
- * room, this is new or forgotten mail.  Else it is overdue or new mail, in
- * turns; a READY message leaves for new mail, and overdue mail itself leaves.
- * If neither can be loaded, it is a READY message of the poorest channel, for
- * which a READY message of another channel leaves. */
+ * room, this is new or forgotten mail.  Else it is urgent or new mail, in
+ * turns; a READY message leaves for new mail, and urgent mail itself leaves.
+ * If neither can be loaded, it is a message of the poorest channel, for which a
+ * READY message of another channel leaves. */
 static enum loaded
 load_when_full(void)
 {
 	const struct chan *c;
 	struct message *m;
-	int n, is_overdue;
+	int n, is_urgent;
 	int can_pass;		/* 1: new mail may be loaded without room */
 
 	scan.forgotten = 0;
 	/* new files first, so that the scan goes on */
-	if (!has_new_file() && next_stub(&is_overdue) == NULL)
+	if (!has_new_file() && next_stub(&is_urgent) == NULL)
 		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
 	for (n = 0; is_core_full() && n < BATCH_FILES; n++)
@@ -1266,9 +1264,9 @@ load_when_full(void)
 		scan.pass_at = now.mono + STALLED;
 	can_pass = scan.name[0] != '\0' && (!is_stub_limit_reached() ||
 	    now.mono >= scan.pass_at);
-	/* overdue and new mail take turns */
-	next_stub(&is_overdue);
-	if (is_overdue && (!can_pass || scan.beyond % 2 == 0)) {
+	/* urgent and new mail take turns */
+	next_stub(&is_urgent);
+	if (is_urgent && (!can_pass || scan.beyond % 2 == 0)) {
 		scan.beyond++;
 		return load_next(1);
 	}
@@ -1288,20 +1286,34 @@ load_when_full(void)
 	return LOADED_NONE;
 }
 
+/* Makes all stubs due, for a lap or after a reload of the configuration.  Each
+ * heap stays in order, as times that differ may only become equal. */
+static void
+make_stubs_due(void)
+{
+	struct chan *c = NULL;
+	struct heap *h;
+	unsigned i;
+
+	must_begin_lap = 0;
+	do {
+		h = stubs_by_due(c);
+		for (i = 0; i < h->n; i++)
+			if (h->v[i].when > now.mono)
+				h->v[i].when = now.mono;
+		c = c == NULL ? q.chans : c->next;
+	} while (c != NULL);
+}
+
 int
 in_load_files(void)
 {
 	enum loaded got = LOADED_FILE;
-	unsigned i;
 	int n;
 
-	/* Under another configuration mail may expire or go sooner.  The heap
-	 * stays in order, as times that differ may only become equal. */
+	/* under another configuration mail may expire or go sooner */
 	if (must_begin_lap || scan.config != q.config)
-		for (i = 0; i < due_stubs.n; i++)
-			if (due_stubs.v[i].when > now.mono)
-				due_stubs.v[i].when = now.mono;
-	must_begin_lap = 0;
+		make_stubs_due();
 	scan.config = q.config;
 	spool_note_changes();
 	scan.entries = BATCH_ENTRIES;
@@ -1339,10 +1351,16 @@ double
 in_prep_wait(fd_set *in, int *max)
 {
 	double wait = scan.next_at - now.mono;
-	double later = must_begin_lap ? 0 : heap_wait_seconds(&due_stubs);
+	double later = must_begin_lap ? 0 : heap_wait_seconds(&skipped_stubs);
+	double due;
+	const struct chan *c;
 
 	if (wait > 0)
 		return wait;
+	for (c = q.chans; c != NULL; c = c->next) {
+		due = heap_wait_seconds(&c->stubs);
+		later = due < later ? due : later;
+	}
 	if (scan.no_room && !must_begin_lap)
 		later = NO_ROOM;
 	if (scan.no_room && scan.name[0] != '\0')

@@ -328,7 +328,7 @@ drop_if_gone(struct message *m)
 
 /* Returns 1 if the vertex's host has died since the message came, and has not
  * answered since.  If the message was forgotten, its load_event is later than
- * its arrival, so it cannot be compared with the death, and any death counts. */
+ * its arrival and tells nothing about the death, so any death counts. */
 static int
 has_host_died(const struct vertex *v)
 {

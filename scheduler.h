@@ -300,7 +300,7 @@ struct message {
 	unsigned ndsn : 2;	/* vertices on the channel dsn, a part of
 				 * nvertices */
 	unsigned was_forgotten : 1;	/* 1: the message was in core before, or
-					 * its file was skipped before */
+					 * its file was skipped by a start */
 	unsigned some_done : 1;	/* a recipient was delivered or deleted */
 	unsigned notify : 5;	/* NOTIFY_ bits of all lists */
 	/* for DSNs */
@@ -329,6 +329,7 @@ struct skip {
 	const char *why;	/* a constant text */
 	int	pid;		/* process that has locked the file; 0: none */
 	int	since;		/* mono; when the file was first skipped */
+	int	at_start;	/* 1: it was skipped by a start */
 };
 
 /* list: vertices, linked by next and prev.  Each change is O(1). */
@@ -448,9 +449,8 @@ struct chan {
 	struct chan *next;
 	struct counts counts;
 	unsigned msgs;		/* messages in core that the channel counts */
-	struct heap ready;	/* stubs of messages that had to leave core with
-				 * READY vertices, in the order in which the
-				 * messages left */
+	struct heap stubs;	/* of messages that the channel counted before
+				 * they left core, by due; owned by intake.c */
 	char	name[1];
 };
 

@@ -393,6 +393,31 @@ at_most 'a retry goes before mail that had to leave core after it was due' \
 	END { print before + 0 }')" 2
 sched_stop
 
+# ---- retries of a channel beside one that hangs with all of core ---------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 3
+*/*	interval=2s retries=1 expiry=0
+hang/*	maxring=2 overfeed=0 command="$A -c hang -o $out -w $tmp/gate"
+fine/*	command="$A -c fine deferred later"
+END
+put "$po" 761-1 fine h1 u
+put "$po" 762-1 fine h2 u
+start
+wait_log 'deferred msg=762-1' 20
+put_many "$po" 20 4 hang
+wait_for 20 eval '[ "$(count "evict msg=1000")" -ge 17 ]'
+n=$(count 'deferred msg=761-1')
+ok 'a channel that hangs does not keep retries of another channel out' \
+    wait_for 40 eval '[ "$(count "deferred msg=761-1")" -ge $((n + 3)) ]'
+: >"$tmp/gate"
+ok 'mail of the channel that hung is delivered' \
+    wait_for 30 eval '[ "$(count "complete msg=1000")" -ge 20 ]'
+sched_stop
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
