@@ -56,7 +56,7 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 	const char *p;
 	struct stat st;
 	unsigned long try;
-	long n, pause = PAUSE_LEAST;
+	long n, last, wall, pause = PAUSE_LEAST;
 	int fd = fd_open_plain(why_path_of(office, num), O_RDONLY, &st);
 
 	if (fd < 0)
@@ -74,12 +74,13 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 	if (*p != ' ')
 		return -1;
 	text_fmt(d->reason, sizeof(d->reason), "%s", p + 1);
-	d->last = (long)st.st_mtime;
 	for (try = 1; try < d->tries && pause < PAUSE_MOST; try++)
 		pause *= 2;
 	if (pause > PAUSE_MOST)
 		pause = PAUSE_MOST;
-	d->next = d->last < LONG_MAX - pause ? d->last + pause : LONG_MAX;
+	last = (long)st.st_mtime;
+	wall = (long)time(NULL);
+	d->wait = last <= wall && last > wall - pause ? last + pause - wall : 0;
 	return 0;
 }
 

@@ -11,8 +11,7 @@ struct deferred {
 	unsigned long tries;	/* failed tries, at least one */
 	unsigned long mark;	/* changes when the table of routes changes; the
 				 * message is then due at once */
-	long	last, next;	/* times of the last and the next try, seconds
-				 * since 1970 */
+	long	wait;		/* seconds until the next try; 0: it is due */
 	char	reason[DEFERRED_WHY];	/* why the last try failed */
 };
 
@@ -23,7 +22,7 @@ int	deferred_is_name(const char *);
  * the message is then due at once. */
 int	deferred_read(const char *office, const char *num, struct deferred *);
 /* Writes office/deferred/NUM.why, whose modification time is then that of the
- * last try; does not use last and next.  0, or -1 with errno. */
+ * last try; does not use wait.  0, or -1 with errno. */
 int	deferred_write(const char *office, const char *num,
 	    const struct deferred *);
 /* Removes office/deferred/NUM.why: 0, or -1 with errno. */

@@ -23,16 +23,6 @@
 
 /* ---- looking ---------------------------------------------------------- */
 
-/* Returns the seconds until the next try; 0: the try is due, or the clock was
- * set back. */
-static int
-seconds_to_try(const struct deferred *d)
-{
-	long wall = (long)time(NULL);
-
-	return d->next > wall && d->last <= wall ? (int)(d->next - wall) : 0;
-}
-
 /* Sets u to a message of deferred/: 0, or -1 without memory. */
 static int
 set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
@@ -46,7 +36,7 @@ set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
 	if (deferred_read(po, f->name, &d) == 0) {
 		u->reason = mq_intern(q, d.reason);
 		u->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
-		u->next = seconds_to_try(&d);
+		u->next = (int)d.wait;
 	}
 	return u->num == NULL || u->reason == NULL ? -1 : 0;
 }
@@ -80,7 +70,7 @@ mq_put_deferred(const char *po, const char *num)
 	mq_print("\tcould not be routed yet");
 	if (deferred_read(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
-		    mq_next_try(seconds_to_try(&d)), mq_reason(d.reason));
+		    mq_next_try((int)d.wait), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 

@@ -51,10 +51,9 @@ long
 defer_wait(const char *po, const char *base, unsigned long table_id)
 {
 	struct deferred d;
-	long wall = (long)time(NULL);
 
-	return deferred_read(po, base, &d) < 0 || table_id != d.mark ||
-	    wall < d.last || wall >= d.next ? 0 : d.next - wall;
+	return deferred_read(po, base, &d) < 0 || table_id != d.mark ? 0 :
+	    d.wait;
 }
 
 long
