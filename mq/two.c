@@ -111,26 +111,13 @@ next_answer_line(struct talk *t)
 	return ANSWER_LINE;
 }
 
-/* Returns 1 if the list of rights has this one. */
-static int
-has_right(const char *rights, const char *right)
-{
-	size_t n = strlen(right);
-	const char *p;
-
-	for (p = rights; (p = strstr(p, right)) != NULL; p++)
-		if ((p == rights || p[-1] == ' ') &&
-		    (p[n] == ' ' || p[n] == '\0'))
-			return 1;
-	return 0;
-}
-
 /* Splits "user:password:rights:addresses" and keeps the login: 0, or -1 if the
  * line is damaged, is a comment (with '#' or '*' before it), or has no right to
  * see the queue. */
 static int
 parse_auth(char *line, char *login, size_t size)
 {
+	char list[2 * MQ_WORD_MAX + 2];	/* the rights, a blank around each */
 	char *password = strchr(line, ':'), *rights;
 
 	rights = password == NULL ? NULL : strchr(password + 1, ':');
@@ -138,7 +125,8 @@ parse_auth(char *line, char *login, size_t size)
 		return -1;
 	*rights++ = '\0';
 	rights[strcspn(rights, ":\r\n")] = '\0';
-	return has_right(rights, "TT") || has_right(rights, "ALL") ?
+	text_fmt(list, sizeof(list), " %s ", rights);
+	return strstr(list, " TT ") != NULL || strstr(list, " ALL ") != NULL ?
 	    text_fmt(login, size, "%s", line) : -1;
 }
 
