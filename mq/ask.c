@@ -471,12 +471,10 @@ static int
 find_port(const char *s)
 {
 	struct servent *service;
-	const char *end;
-	unsigned long n = num_of(s, &end);
+	unsigned long n;
 
-	if (end != s && *end == '\0')
-		return end - s <= 5 && n <= 65535UL ?
-		    htons((unsigned short)n) : 0;
+	if (num_upto(s, 65535UL, &n, NULL) == 0)
+		return htons((unsigned short)n);
 	service = getservbyname(s, "tcp");
 	return service == NULL ? 0 : service->s_port;
 }

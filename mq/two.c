@@ -230,12 +230,11 @@ add_job(struct talk *t, struct mq_dest *d, char **f)
 	struct mq_queue *q = t->q;
 	struct mq_msg *m;
 	struct mq_job *j;
-	const char *end;
-	unsigned long tries = num_of(f[7], &end);
+	unsigned long tries;
 
 	if (f[0][0] == '\0' || strlen(f[0]) >= MQ_NAME_MAX)
 		return set_error(t, "\"%.60s\" is no name of a message", f[0]);
-	if (end == f[7] || *end != '\0' || tries > INT_MAX)
+	if (num_upto(f[7], INT_MAX, &tries, NULL) < 0)
 		return set_error(t, "\"%.60s\" is no number of tries", f[7]);
 	m = mq_msg_get(q, f[0], 1);
 	j = m == NULL ? NULL : mq_job_add(q, m);
