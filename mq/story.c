@@ -210,14 +210,10 @@ has_name(const char *line, const char *key, const char *base)
 static int
 is_event(const char *line, const char *event)
 {
-	size_t n = strlen(event);
-	int i;
+	char word[20];
 
-	for (i = 0; i < 2; i++) {
-		line += strcspn(line, " ");
-		line += strspn(line, " ");
-	}
-	return strncmp(line, event, n) == 0 && line[n] == ' ';
+	return sscanf(line, "%*s %*s %19s", word) == 1 &&
+	    strcmp(word, event) == 0;
 }
 
 /* Returns 1 for an event that ends a message. */
