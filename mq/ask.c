@@ -168,7 +168,8 @@ fill_buffer(struct mq_in *in)
 int
 mq_read_byte(struct mq_in *in)
 {
-	if (in->used == in->have && fill_buffer(in) < 0)
+	if (in->used == in->have &&
+	    (in->why[0] != '\0' || fill_buffer(in) < 0))
 		return -1;
 	return (unsigned char)in->buf[in->used++];
 }

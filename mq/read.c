@@ -50,7 +50,6 @@ struct reader {
 	int	mixed;		/* numbers of vertices do not ascend */
 	unsigned long line;	/* number of the current line */
 	int	ended;		/* the end of this line was read */
-	int	ahead;		/* byte for the next get_byte(); -2: none */
 	char	*why;		/* error, or "" */
 	size_t	len;
 	char	tok[MQ_TOKEN_MAX];
@@ -99,12 +98,9 @@ fail_number(struct reader *r)
 static int
 get_byte(struct reader *r)
 {
-	int c = r->ahead;
+	int c = mq_read_byte(r->in);
 
 	r->line += (unsigned long)r->ended;
-	r->ahead = -2;
-	if (c == -2)
-		c = mq_read_byte(r->in);
 	r->ended = c == '\n';
 	return c;
 }
@@ -112,9 +108,10 @@ get_byte(struct reader *r)
 static int
 peek_byte(struct reader *r)
 {
-	if (r->ahead == -2)
-		r->ahead = mq_read_byte(r->in);
-	return r->ahead;
+	int c = mq_read_byte(r->in);
+
+	r->in->used -= c >= 0;	/* the next call returns this byte again */
+	return c;
 }
 
 /* Returns 1 if the stream ends here without an error. */
@@ -820,7 +817,6 @@ mq_read_dump(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX])
 	r.q = q;
 	r.in = in;
 	r.line = 1;
-	r.ahead = -2;
 	r.why = why;
 	why[0] = '\0';
 	greeting = read_greeting(&r);
