@@ -175,33 +175,31 @@ is_thread_shown(const char *line)
 }
 
 /* ring: a ring of the report while it is printed. */
-struct ring {
+static struct {
 	FILE	*f;
 	int	shown;			/* a thread of the ring was printed */
 	char	head[MQ_TOKEN_MAX];	/* first line, or "" */
-};
+} ring;
 
 /* Prints a line of the report.  A ring is its head, its threads and a line of
  * numbers; with a filter, a ring without a matching thread is left out. */
 static void
-put_report_line(void *arg, const char *line)
+put_report_line(const char *line)
 {
-	struct ring *r = arg;
-
 	if (want.patterns == NULL || strncmp(line, "Kids:", 5) == 0 ||
 	    strncmp(line, "Msgs in ", 8) == 0) {
-		put_line(r->f, line);
+		put_line(ring.f, line);
 	} else if (*line == '\t') {
-		if (r->shown)
-			put_line(r->f, line);
+		if (ring.shown)
+			put_line(ring.f, line);
 	} else if (*line != ' ') {
-		text_fmt(r->head, sizeof(r->head), "%s", line);
-		r->shown = 0;
+		text_fmt(ring.head, sizeof(ring.head), "%s", line);
+		ring.shown = 0;
 	} else if (is_thread_shown(line)) {
-		if (!r->shown)
-			put_line(r->f, r->head);
-		r->shown = 1;
-		put_line(r->f, line);
+		if (!ring.shown)
+			put_line(ring.f, ring.head);
+		ring.shown = 1;
+		put_line(ring.f, line);
 	}
 }
 
@@ -407,7 +405,6 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX])
 static int
 ask_report(struct mq_queue *queue, struct mq_ask *a)
 {
-	static struct ring ring;	/* large for a stack */
 	const char *po;
 	char why[MQ_WHY_MAX], buf[4096];
 	FILE *f = wants_any_office(a) ? stdout : tmpfile();
@@ -421,7 +418,6 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	memset(&ring, 0, sizeof(ring));
 	ring.f = f;
 	queue->report = put_report_line;
-	queue->report_arg = &ring;
 	if (read_answer(queue, a, why) < 0) {
 		mq_complain("%s", why);
 		rc = X_UNAVAILABLE;

@@ -198,10 +198,9 @@ struct mq_queue {
 	int	strays_read;	/* mq_read_strays has run */
 	int	evicted_read;	/* mq_read_evicted has run */
 	int	endless;	/* the vertices had no "End:" */
-	/* the caller sets the next four before the dump is read */
-	void	(*report)(void *, const char *);	/* gets each line of the
-							 * report; or NULL */
-	void	*report_arg;	/* the first argument of report */
+	/* the caller sets the next three before the dump is read */
+	void	(*report)(const char *);	/* gets each line of the report;
+						 * or NULL */
 	int	no_queue;	/* messages and jobs are not read */
 	int	with_dests;	/* facts of destinations are kept */
 	int	filtered;	/* a filter hides jobs or destinations */
@@ -623,7 +622,7 @@ int	mq_order_send(struct mq_order *, struct mq_ask *, struct mq_queue *,
 /* ---- one message (story.c) ----------------------------------------- */
 
 /* Keeps a line of the report if the line names agents. */
-void	mq_keep_thread(void *, const char *line);
+void	mq_keep_thread(const char *line);
 /* Shows the named messages, or those that pass the filters, with their part of
  * the log: an exit code. */
 int	mq_show_story(struct mq_order *, struct mq_queue *,

@@ -506,7 +506,7 @@ read_report(struct reader *r)
 			return END_ERROR;
 		ended = strncmp(r->tok, last, sizeof(last) - 1) == 0;
 		if (r->q->report != NULL)
-			r->q->report(r->q->report_arg, r->tok);
+			r->q->report(r->tok);
 	}
 	p = strstr(r->tok, stored);
 	if (p == NULL)
@@ -699,9 +699,9 @@ keep_dest(struct reader *r, char **f)
 	if (strcmp(f[8], "-") != 0)
 		text_add(&t, " dead, next try in %ss: %s", f[8], f[10]);
 	if (!r->has_heading)
-		r->q->report(r->q->report_arg, "Destinations:");
+		r->q->report("Destinations:");
 	r->has_heading = 1;
-	r->q->report(r->q->report_arg, line);
+	r->q->report(line);
 	return 0;
 }
 

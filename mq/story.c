@@ -40,11 +40,10 @@ static struct line {
 } *threads;
 
 void
-mq_keep_thread(void *arg, const char *text)
+mq_keep_thread(const char *text)
 {
 	struct line *l;
 
-	(void)arg;
 	if (strncmp(text, "    ", 4) != 0 || strstr(text, " P={") == NULL ||
 	    (l = mem_get(sizeof(*l) + strlen(text))) == NULL)
 		return;

@@ -334,7 +334,7 @@ read_report(struct talk *t)
 		return -1;
 	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (t->q->report != NULL)
-			t->q->report(t->q->report_arg, t->line);
+			t->q->report(t->line);
 	return answer == ANSWER_END ? 0 : -1;
 }
 

@@ -36,9 +36,8 @@ show(struct mq_queue *q)
 }
 
 static void
-line(void *arg, const char *s)
+line(const char *s)
 {
-	(void)arg;
 	fuzz_must(strchr(s, '\n') == NULL, "a line is one line");
 }
 
