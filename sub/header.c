@@ -146,15 +146,9 @@ in_copy(struct input *in, FILE *f, int last, unsigned long most)
 static const char *
 add_byte(struct header *h, int c)
 {
-	char *s;
-
-	if (h->n + 2 > h->size) {
-		s = realloc(h->s, h->size + 8192);
-		if (s == NULL)
-			return "there is no memory for the header";
-		h->s = s;
-		h->size += 8192;
-	}
+	/* with room for the NUL */
+	if (mem_grow((void **)&h->s, (unsigned)h->n + 1, &h->room, 1) < 0)
+		return "there is no memory for the header";
 	h->s[h->n++] = (char)c;
 	h->s[h->n] = '\0';
 	return NULL;
@@ -279,14 +273,13 @@ head_value(const char *field)
 	return field + strcspn(field, ":") + 1;
 }
 
-/* Returns 1 if the field has this name, in lower case. */
+/* Returns 1 if the field has this name. */
 static int
 is_field(const char *p, const char *name)
 {
-	for (; *name != '\0'; name++, p++)
-		if (tolower((unsigned char)*p) != *name)
-			return 0;
-	return p[strspn(p, " \t")] == ':';
+	size_t n = strlen(name);
+
+	return ctl_is_word(p, n, name) && p[n + strspn(p + n, " \t")] == ':';
 }
 
 const char *
@@ -371,9 +364,8 @@ zone_minutes(const struct tm *here, const struct tm *utc)
 static void
 add_date(struct text *t, time_t when)
 {
-	static const char days[] = "SunMonTueWedThuFriSat";
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	struct tm utc, here, *tm;
+	char date[40];
 	int ahead;
 
 	tm = gmtime(&when);
@@ -383,11 +375,9 @@ add_date(struct text *t, time_t when)
 	tm = localtime(&when);
 	here = tm != NULL ? *tm : utc;
 	ahead = zone_minutes(&here, &utc);
-	text_add(t, "%.3s, %d %.3s %d %02d:%02d:%02d %c", days + 3 *
-	    here.tm_wday, here.tm_mday, months + 3 * here.tm_mon,
-	    here.tm_year + 1900, here.tm_hour, here.tm_min, here.tm_sec,
-	    ahead < 0 ? '-' : '+');
-	text_add(t, "%02d%02d", abs(ahead) / 60, abs(ahead) % 60);
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &here);
+	text_add(t, "%s %c%02d%02d", date, ahead < 0 ? '-' : '+',
+	    abs(ahead) / 60, abs(ahead) % 60);
 }
 
 /* Adds a full name, in quotes if it needs them. */

@@ -217,7 +217,8 @@ struct input {
 /* header: the fields of a message as one string, each with its line ends. */
 struct header {
 	char	*s;		/* n bytes, then a NUL */
-	size_t	n, size;
+	size_t	n;
+	unsigned room;		/* bytes of the memory at s */
 	size_t	dropped;	/* removed bytes, which count for the limit */
 	size_t	slack;		/* bytes allowed over the limit */
 	char	rest[1100];	/* first bytes of the body, already read */
