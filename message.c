@@ -144,8 +144,8 @@ msg_new_vertex(struct message *m, struct thread *t)
 }
 
 /* The new vertex gets the array, and only the kept recipients are copied, so
- * the cost is O(kept).  The number in counted is divided like the
- * recipients. */
+ * the cost is O(kept).  Of the number in v->counted, at most "kept" stay in v,
+ * and the new vertex gets the others. */
 struct vertex *
 msg_split_vertex(struct vertex *v, unsigned kept)
 {

@@ -85,8 +85,9 @@ double	fb_rate_wait(const struct thread *);
 void	fb_use_slot(struct thread *);
 
 /* Returns the seconds until the next try, at least 1, and sets *retry_index to
- * the following factor of the list.  tries, from 1, counts deferrals; wall is
- * the time for the alignment, 0 for none. */
+ * the following factor of the list.  tries, from 1, counts deferrals.  wall is
+ * the present time, which skew needs to move the try towards a multiple of
+ * interval; if it is 0, the try is not moved. */
 long	retry_next_wait(const struct setting *, unsigned short *retry_index,
 	    unsigned tries, time_t wall);
 /* Returns the seconds of the longest wait of the retry list, at least 1. */
@@ -338,8 +339,8 @@ int	th_update_hold(struct thread *);
 /* Takes a working agent off its thread, and does nothing to an idle one.  The
  * caller calls th_update. */
 void	th_detach_agent(struct ta *);
-/* Notes the first #hungry of the agent, whose first job is split now if its job
- * lines may name recipients. */
+/* Notes the first #hungry of the agent.  If the agent's job lines may name
+ * recipients, splits the first of its jobs now. */
 void	th_note_first_hungry(struct ta *);
 /* Appends a READY vertex to the jobs of the agent, which begins to work on the
  * thread, unless it does so already. */

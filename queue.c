@@ -56,12 +56,13 @@
  * bounced in great number, some in each pass.  A vertex expires when it is
  * older than expiry and was tried, by itself or with its dead host; or, tried
  * or not, expiry2 later.  With expiry=3d and expiry2=1d a vertex expires at 3
- * days if it was tried, at 4 days in any case; but it has an hour for a first
- * try (expiry2, if that is less), as the machine or the router may have been
- * off for days.  A message that was forgotten has a minute for a first try,
- * which gives it a reason.  No next try is later than expiry, and a deferral
- * after expiry expires the vertex.  Held and frozen vertices do not expire.  A
- * message whose control file was removed by another program is dropped.
+ * days if it was tried, else at 4 days.  An untried vertex also has an hour for
+ * a first try (expiry2, if that is less) after its arrival in transport/ or the
+ * start of the daemon, as the machine or the router may have been off for days.
+ * A message that was forgotten has a minute for a first try, which gives it a
+ * reason.  No next try is later than expiry, and a deferral after expiry
+ * expires the vertex.  Held and frozen vertices do not expire.  A message whose
+ * control file was removed by another program is dropped.
  *
  * Objects in core are freed in one place, q_sweep_ended at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,

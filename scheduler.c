@@ -981,9 +981,8 @@ raise_descriptors(void)
 static void
 log_limits(long descriptors)
 {
-	log_info("limits maxta=%ld descriptors=%ld agent=%d is the number of "
-	    "descriptors that each agent needs", opt.agents, descriptors,
-	    CMD_FDS);
+	log_info("limits maxta=%ld descriptors=%ld agent=%d (descriptors that "
+	    "each agent needs)", opt.agents, descriptors, CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "

@@ -73,8 +73,8 @@ struct ctl {
 	long	ctime;		/* ctime of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	unsigned all_notify;	/* NOTIFY_ bits of all N lines */
-	int	n_lines;	/* lines that are still searched for the N line
-				 * of the last recipient */
+	int	n_lines;	/* how many more lines are searched for the N
+				 * line of the last recipient */
 	int	is_folded;	/* the last line was a Message-ID field without
 				 * a value */
 	int	is_dsn;		/* the sender has the channel error, so the
@@ -99,7 +99,8 @@ struct ctl {
 	long	drpt;		/* offset of the N line, -1: none */
 	unsigned notify;	/* NOTIFY_..., see ctl_parse_notify */
 	char	privilege[24];
-	/* ctl_start does not clear the members from here on */
+	/* Of the members from here on, ctl_start sets name and l, makes from
+	 * and msgid empty, and leaves the others as they were. */
 	char	channel[WORD_MAX_];	/* of the current line */
 	char	host[WORD_MAX_];	/* lower case, or see keeps_capitals */
 	char	user[WORD_MAX_];	/* address; of an empty sender "" */
