@@ -186,7 +186,7 @@ make_dir(const char *path, int mode)
  * write there can replace our directories and files; even if the sticky bit is
  * set, the user can make those that do not exist yet.  If the group may write
  * there, this is only logged: the administrator alone knows the members of the
- * group, which may have only the owner. */
+ * group, and the owner may be the only one. */
 static int
 check_office(void)
 {
@@ -533,9 +533,9 @@ open_dir(void)
 	return 0;
 }
 
-/* Uses an entry of the current directory: adds it if it is a hash directory, or
- * sets name to its path if it may be a control file.  Returns 1 if name was
- * set. */
+/* Uses an entry of the directory that is being read: adds the entry if it is a
+ * hash directory, or sets name to its path if it may be a control file.
+ * Returns 1 if name was set. */
 static int
 use_entry(const char *entry, char *name)
 {

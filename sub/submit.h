@@ -310,9 +310,9 @@ struct mail {
 	struct recipient *rcpts, **rcpts_end;
 	int	has_rcpt;	/* the present address has added a recipient */
 	/* turn: number of the present turn; an alias is followed once in a
-	 * turn.  A turn begins in mail_init; when mail_add_path has removed the
-	 * recipients that it added; and before an address if the address before
-	 * it has set broken. */
+	 * turn.  A new turn begins in mail_init; in mail_add_path, when it has
+	 * removed the recipients that it added; and with the next address after
+	 * broken was set. */
 	unsigned long turn;
 	int	broken;		/* an alias of this turn was not followed to its
 				 * end */
@@ -350,8 +350,8 @@ int	mail_set_sender(struct mail *, const char *);
 /* Completes the header as head_complete; with an id, also rewrites its
  * senders. */
 int	mail_complete(struct mail *, unsigned long num, const char *id);
-/* Makes "FULL" or "HDRS" of a word in either case: 0, or -1 for another word.
- */
+/* If s is the word FULL or HDRS, in capital or small letters, copies it in
+ * capitals and returns 0; else returns -1. */
 int	ret_parse(const char *s, char *to);
 /* Makes "NOTIFY=NEVER" or "NOTIFY=SUCCESS,FAILURE,DELAY" of a word or a list
  * with commas: 0, or -1 if the list is wrong. */

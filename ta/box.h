@@ -47,7 +47,8 @@ struct mail {
 	off_t	size_limit;	/* bytes that the box may have, 0: any */
 	int	is_brief;	/* the user is slow, and other deliveries are
 				 * behind this one: a lock is tried once */
-	int	hung;		/* the delivery was stopped or took too long */
+	int	hung;		/* the delivery was stopped, died or took too
+				 * long */
 	int	report;		/* descriptor that gets each outcome, or -1 */
 	char	box[PATH_SIZE];
 	char	lock[PATH_SIZE];	/* box.lock */

@@ -38,11 +38,11 @@
  * A DSN goes to one sender.  If it covers several recipients of a message,
  * these have the same header.  If the sender is a program, a file or the like,
  * the DSN goes to the postmaster.  A message without a sender is usually a DSN
- * itself: then only the addresses of the form get a DSN.  That DSN is marked by
- * DOUBLE_FIELD, and if it cannot be delivered no other DSN follows.  The answer
- * is "error" if -x exempts a failure or the address of its sender is too long,
- * and "error2" if a failure has no sender; the scheduler then keeps the
- * message.
+ * itself: then a DSN is sent on failures only, to the addresses in the ADR
+ * lines of the form.  That DSN is marked by DOUBLE_FIELD, and if it cannot be
+ * delivered no other DSN follows.  The answer is "error" if -x exempts a
+ * failure or the address of its sender is too long, and "error2" if a failure
+ * has no sender; the scheduler then keeps the message.
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
  * one when the pause is over, on up to 100 messages.  Until then each job is
@@ -488,9 +488,9 @@ join_pause(const char *sender)
 
 /* ---- sending --------------------------------------------------------- */
 
-/* Marks all items as sent, or with sent 0 removes the marks of warnings, and
- * syncs: 0, or -1 with errno.  A DSN is marked in the tag of the
- * diagnostic line, a warning in the recipient's delay field. */
+/* sent 1: marks all items as sent; 0, for warnings only: removes the marks.
+ * Then syncs the files.  Returns 0, or -1 with errno.  A DSN is marked in the
+ * tag of the diagnostic line, a warning in the recipient's delay field. */
 static int
 mark_items(int sent)
 {
@@ -575,7 +575,8 @@ send_dsn(void)
 			return -1;
 	if (dsn.n == 0)
 		return 0;	/* the message has ended */
-	dsn_close_file(&dsn);	/* the last file may have no items */
+	/* the open file may have no items, and then is no file of the DSN */
+	dsn_close_file(&dsn);
 	qsort(dsn.items, dsn.n, sizeof(*dsn.items), compare_items);
 	if (send_items() < 0)
 		return -1;

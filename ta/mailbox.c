@@ -84,8 +84,9 @@ set_no_user(struct outcome *end, int code, const char *status,
 	return box_set_outcome(end, code, status, text);
 }
 
-/* Returns 1 if the name can be a component of any path.  With -n the name may
- * end in '/', for a Maildir. */
+/* Returns 1 if the name can be a component of any path.  A name that ends in
+ * ".lock" cannot: such a box would be the lock of another box.  With -n the
+ * name may end in '/', for a Maildir. */
 static int
 is_safe_name(const char *s)
 {
@@ -93,7 +94,7 @@ is_safe_name(const char *s)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
 
 	if (n == 0 || *s == '.' || *s == '-' ||
-	    (n > 5 && strncmp(s + n - 5, ".lock", 5) == 0))	/* box.lock */
+	    (n > 5 && strncmp(s + n - 5, ".lock", 5) == 0))
 		return 0;
 	return s[n] == '\0' || (opt.names && strcmp(s + n, "/") == 0);
 }
@@ -378,7 +379,8 @@ undo_in_child(struct mail *m, const struct outcome *begun)
 static struct slow {
 	unsigned long key;	/* the uid; with -n a hash of the box's path */
 	double	until;		/* mono; the end of the entry */
-	int	hung;		/* a delivery was stopped or took too long */
+	int	hung;		/* a delivery was stopped, died or took too
+				 * long */
 } slow[SLOW_USERS];
 
 /* Sets the key of the user, or of the box if there are no users.  Returns the
@@ -411,8 +413,8 @@ spare_others(struct mail *m)
 	m->is_brief = 1;
 	m->left = 0;
 	return !s->hung ? 0 : box_set_outcome(m->end, X_TEMPFAIL, "4.2.0",
-	    "an earlier delivery for this user took too long or was stopped; "
-	    "not tried now, as other recipients would wait");
+	    "an earlier delivery for this user took too long, was stopped or "
+	    "died; not tried now, as other recipients would wait");
 }
 
 /* Records a delivery that was deferred after so many seconds. */
