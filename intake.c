@@ -49,6 +49,9 @@
  *	   no such channel, the new message itself leaves, as its turn would be
  *	   the last.
  *
+ * A message for several channels counts for a channel that keeps it in core:
+ * its vertex there can go, or an agent has that vertex (th_count_message).
+ *
  * So a channel that hangs while it has all of core falls to its share as soon
  * as there is mail for another one.  A message with an agent, and one that is
  * held by its name, stay.
@@ -134,16 +137,17 @@ struct stub {
 	int	until;		/* mono; earliest time for a vertex of the
 				 * message to go */
 	int	born;		/* mono; born of the message */
-	unsigned mtime : 15;	/* MTIME_BITS of the message file */
+	unsigned mtime : 14;	/* MTIME_BITS of the message file */
 	unsigned seen : 15;	/* number of the last request that the message
 				 * has been checked for */
+	unsigned triggered : 1;	/* TRIGGERED */
 	unsigned known : 1;	/* the message was in core before */
 	unsigned is_skipped : 1;	/* a struct skip follows the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
-/* 15 bits of a struct spool_time. */
-#define MTIME_BITS(t)	(((t).s + (t).ns) & 0x7fff)
+/* 14 bits of a struct spool_time. */
+#define MTIME_BITS(t)	(((t).s + (t).ns) & 0x3fff)
 
 static struct hash stubs;	/* all stubs, by num */
 static struct heap skipped_stubs;	/* stubs of skipped files, by due */
@@ -191,13 +195,12 @@ struct past {
 	unsigned seen;		/* number of the last request that the message
 				 * was checked for */
 	int	had_no_room;	/* 1: the stub was due for an hour */
+	int	triggered;	/* as in struct stub */
 	struct skip skip;	/* why NULL: the file was not skipped */
 };
 
 static unsigned last_request;	/* number of the last request, at most
 				 * REQUEST_MOST */
-static unsigned last_cancel;	/* number of the last delete or bounce of the
-				 * lap, or 0 */
 static unsigned stubs_behind;	/* stubs that have not seen all requests */
 
 /* Returns 1 if there are as many stubs as PARAMevicted allows. */
@@ -286,6 +289,7 @@ remove_stub(const char *name, struct past *p)
 	p->mtime = s->mtime;
 	p->seen = s->seen;
 	p->known = s->known;
+	p->triggered = s->triggered;
 	p->has_born = !s->is_skipped;
 	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
@@ -293,7 +297,9 @@ remove_stub(const char *name, struct past *p)
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
 		h = &c->stubs;
-	p->had_no_room = heap_when(h, &s->due) + CHECK <= now.mono;
+	/* a delete or bounce makes overdue what has not seen it */
+	p->had_no_room = s->seen == last_request &&
+	    heap_when(h, &s->due) + CHECK <= now.mono;
 	heap_del(h, &s->due);
 	if (h->n == 0) {
 		free(h->v);
@@ -317,7 +323,8 @@ struct request {
 
 static struct request *requests;
 static struct hash requests_of_hosts;	/* all requests, by host */
-static int must_begin_lap;	/* 1: the files of all stubs have to be read */
+static double lap_at = NEVER;	/* mono; in the next pass all stubs that are
+				 * due later become due at this time */
 
 /* Frees all requests if their lap is over. */
 static void
@@ -335,8 +342,9 @@ end_lap(void)
 	}
 }
 
-/* Adds a request.  All stubs become due at the next pass.  Returns 0; or -1
- * without memory, or when there are too many requests. */
+/* Adds a request.  All stubs become due at the next pass; for a delete or
+ * bounce they become overdue, as the command is written to the file.  Returns
+ * 0; or -1 without memory, or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
 {
@@ -345,7 +353,7 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 
 	end_lap();
 	if (requests == NULL) {		/* numbers begin again */
-		last_request = last_cancel = 0;
+		last_request = 0;
 		while ((l = hash_each(&stubs, l)) != NULL)
 			OWNER(struct stub, link, l)->seen = 0;
 	}
@@ -369,10 +377,11 @@ add_request(enum request_kind kind, char **patterns, const char *host)
 		requests = r;
 	}
 	r->number = ++last_request;
-	if (kind == REQUEST_DELETE || kind == REQUEST_BOUNCE)
-		last_cancel = last_request;
 	stubs_behind = stubs.n;
-	must_begin_lap = 1;
+	if (kind == REQUEST_DELETE || kind == REQUEST_BOUNCE)
+		lap_at = -NEVER;
+	else if (now.mono < lap_at)
+		lap_at = now.mono;
 	return 0;
 }
 
@@ -426,20 +435,23 @@ apply_requests(struct vertex *v, const char *host, unsigned seen)
 		    CANCEL_BOUNCE);
 }
 
-/* Executes the commands in the file of the message, and the requests with
- * numbers above seen. */
+/* Executes the commands in the file of the message, the T line that made it
+ * READY before it left core, and the requests that it has not seen. */
 static void
-apply_commands(struct message *m, unsigned seen)
+apply_commands(struct message *m, const struct past *p)
 {
 	struct vertex *v;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
+		if (p->triggered && v->thread->ring->conf->v.queueonly &&
+		    v->thread->held == NULL && v->state == V_READY)
+			th_flush(v->thread, v, 0);
 		if (requests == NULL || th_is_dsn(v->thread))
 			continue;
-		apply_requests(v, "", seen);
-		apply_requests(v, v->thread->host, seen);
+		apply_requests(v, "", p->seen);
+		apply_requests(v, v->thread->host, p->seen);
 	}
 }
 
@@ -581,6 +593,23 @@ latest_retry_in_hour(const struct message *m, double first)
 	return last;
 }
 
+#define TRIGGERED	1	/* a T line or a flush lets a vertex go now */
+#define UNTRIGGERED	2	/* a queueonly vertex waits for a T line */
+
+/* Returns these bits. */
+static int
+trigger_bits(const struct message *m)
+{
+	const struct vertex *v;
+	int bits = 0;
+
+	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
+		if (v->state != V_DONE && v->thread->ring->conf->v.queueonly)
+			bits |= v->state == V_READY && v->thread->triggered ?
+			    TRIGGERED : UNTRIGGERED;
+	return bits;
+}
+
 /* Returns when the file of the message is due if the message leaves core now,
  * mono; or STAYS if the message cannot leave.  The time is in the past if a
  * vertex is due; this module calls such a message READY.  Sets *until to the
@@ -595,8 +624,10 @@ stub_due(const struct message *m, double *until)
 	int timeless;
 
 	*until = 0;
+	/* a stub does not know which vertices a T line lets go */
 	if (m->held || m->untagged || m->nfed > 0 ||
-	    q_next_warning(m) <= now.mono)
+	    q_next_warning(m) <= now.mono ||
+	    trigger_bits(m) == (TRIGGERED | UNTRIGGERED))
 		return STAYS;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->state == V_PINNED)	/* to be deleted or bounced */
@@ -639,6 +670,7 @@ forget_message(struct message *m)
 		s->until = until;
 		s->born = m->born;
 		s->mtime = MTIME_BITS(m->time);
+		s->triggered = trigger_bits(m) == TRIGGERED;
 		s->known = 1;
 	}
 	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
@@ -666,7 +698,6 @@ choose_leaver(const struct chan *c)
 	unsigned most = c == NULL ? q.messages.n : CHECKED_MOST;
 	unsigned last = c == NULL ? q.messages.mask : BUCKETS;
 	double at, until, rank, highest = 0;
-	int wants_waiting = c == NULL;
 	struct hlink *l;
 
 	while (o != NULL && !is_above_share(o, c))
@@ -682,13 +713,13 @@ choose_leaver(const struct chan *c)
 			    !is_above_share(m->chan, c)))
 				continue;
 			at = stub_due(m, &until);
-			if (at == STAYS || (at > now.mono) != wants_waiting)
+			if (at == STAYS || (at > now.mono) != (c == NULL))
 				continue;
 			n++;
 			last = last < i + CHECKED_NEAR ? last :
 			    i + CHECKED_NEAR;
-			rank = wants_waiting ? at : (double)m->load_event;
-			if (!wants_waiting && until > now.mono)
+			rank = c == NULL ? at : (double)m->load_event;
+			if (c != NULL && until > now.mono)
 				rank = -until;	/* its READY vertices would have
 						 * to wait for the others */
 			if (best == NULL || rank > highest) {
@@ -867,7 +898,6 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 	const struct vertex *v = msg_first_vertex(m);
 	unsigned hosts = 0;
 
-	msg_set_channel(m, v == NULL ? NULL : v->thread->chan);
 	for (; v != NULL; v = msg_next_vertex(v))
 		hosts++;
 	if (q_add_message(m) < 0)
@@ -886,7 +916,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 		spool_log_verbose(m->name, "scheduler processing");
 	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
 		q.largest = m;
-	apply_commands(m, p->seen);
+	apply_commands(m, p);
 	return 0;
 }
 
@@ -1001,6 +1031,7 @@ skip_file(const struct ctl *c, const struct past *p)
 	if (s == NULL)
 		return;
 	s->until = p->until;
+	s->triggered = p->triggered;
 	s->known = p->known || (p->skip.why == NULL &&
 	    spool_was_scanned(c->name, NULL));
 	if (c->pid != 0) {
@@ -1158,11 +1189,9 @@ poorest_channel(void)
 /* Returns the stub that is loaded next, or NULL if none is due.  Sets
  * *is_urgent to 1 if its file is read without room.  Urgent stubs go first:
  *
- *	a stub that has not seen a delete or bounce, as the command is written
- *	to the file;
  *	a stub of a skipped file, whose channel is not known;
- *	a stub that was due for an hour, as the message may expire or a warning
- *	may be due.
+ *	a stub that is overdue: it was due for an hour, so the message may
+ *	expire or a warning may be due; or there is a delete or bounce.
  *
  * If there is a poorest channel, its first stub is next.  Else the next one is
  * the stub that was due first. */
@@ -1179,7 +1208,7 @@ next_stub(int *is_urgent)
 		h = stubs_by_due(c);
 		if (h->n > 0 && h->v[0].when <= now.mono) {
 			s = OWNER(struct stub, due, h->v[0].timer);
-			if (s->seen < last_cancel || c == NULL)
+			if (c == NULL)
 				return s;
 			if (h->v[0].when <= when) {
 				when = h->v[0].when;
@@ -1286,8 +1315,8 @@ load_when_full(void)
 	return LOADED_NONE;
 }
 
-/* Makes all stubs due, for a lap or after a reload of the configuration.  Each
- * heap stays in order, as times that differ may only become equal. */
+/* Makes all stubs due at lap_at that are due later.  Each heap stays in order,
+ * as times that differ may only become equal. */
 static void
 make_stubs_due(void)
 {
@@ -1295,14 +1324,14 @@ make_stubs_due(void)
 	struct heap *h;
 	unsigned i;
 
-	must_begin_lap = 0;
 	do {
 		h = stubs_by_due(c);
-		for (i = 0; i < h->n; i++)
-			if (h->v[i].when > now.mono)
-				h->v[i].when = now.mono;
+		for (i = 0; lap_at < NEVER && i < h->n; i++)
+			if (h->v[i].when > lap_at)
+				h->v[i].when = lap_at;
 		c = c == NULL ? q.chans : c->next;
 	} while (c != NULL);
+	lap_at = NEVER;
 }
 
 int
@@ -1312,8 +1341,9 @@ in_load_files(void)
 	int n;
 
 	/* under another configuration mail may expire or go sooner */
-	if (must_begin_lap || scan.config != q.config)
-		make_stubs_due();
+	if (scan.config != q.config && now.mono < lap_at)
+		lap_at = now.mono;
+	make_stubs_due();
 	scan.config = q.config;
 	spool_note_changes();
 	scan.entries = BATCH_ENTRIES;
@@ -1351,7 +1381,7 @@ double
 in_prep_wait(fd_set *in, int *max)
 {
 	double wait = scan.next_at - now.mono;
-	double later = must_begin_lap ? 0 : heap_wait_seconds(&skipped_stubs);
+	double later = lap_at < NEVER ? 0 : heap_wait_seconds(&skipped_stubs);
 	double due;
 	const struct chan *c;
 
@@ -1361,7 +1391,7 @@ in_prep_wait(fd_set *in, int *max)
 		due = heap_wait_seconds(&c->stubs);
 		later = due < later ? due : later;
 	}
-	if (scan.no_room && !must_begin_lap)
+	if (scan.no_room && lap_at == NEVER)
 		later = NO_ROOM;
 	if (scan.no_room && scan.name[0] != '\0')
 		return later;

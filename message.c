@@ -45,16 +45,6 @@ msg_find_number(unsigned long num, const struct message *after)
 	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
-void
-msg_set_channel(struct message *m, struct chan *c)
-{
-	if (m->chan != NULL)
-		m->chan->msgs--;
-	if (c != NULL)
-		c->msgs++;
-	m->chan = c;
-}
-
 /* ---- reasons ---------------------------------------------------------- */
 
 /* reason: a text that recipients share. */
@@ -282,7 +272,6 @@ msg_free(struct message *m)
 {
 	while (m->vertices != NULL)
 		msg_free_vertex(m->vertices);
-	msg_set_channel(m, NULL);
 	free(m);
 }
 

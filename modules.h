@@ -163,8 +163,6 @@ int	held_set(int is_address, const char *text, int on);
 /* Returns the first message in core with this number or, with after not
  * NULL, the next one that follows it.  NULL if there is none. */
 struct message *msg_find_number(unsigned long num, const struct message *after);
-/* Lets the channel, or none (NULL), count the message. */
-void	msg_set_channel(struct message *, struct chan *);
 /* The first vertex of a message, and the next one; NULL at the end. */
 #define msg_first_vertex(m) ((m)->vertices)
 #define msg_next_vertex(v) ((v)->mnext)
@@ -306,6 +304,10 @@ int	th_is_matched(const struct thread *, char *const *patterns);
  * of its wait, mono; 0 or past if no time is known.  For a vertex PINNED
  * without a hold, the answer is that for a READY one. */
 enum why th_why(const struct vertex *, double *until);
+/* Chooses the channel that counts the message in core: that of a vertex that
+ * can go or that an agent has, else that of the first vertex.  A message that
+ * has ended or is held by name is not counted. */
+void	th_count_message(struct message *);
 /* Computes the timer and the turn of the thread after a change.  An empty
  * thread is left to the sweep. */
 void	th_update(struct thread *);

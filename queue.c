@@ -187,6 +187,7 @@ end_vertex(struct vertex *v)
 	if (m->nvertices > 0 && m->nfed == 0)
 		note_leaver(m->link.hash);
 	msg_set_done(v);
+	th_count_message(m);
 	v->next = ended_vertices;
 	ended_vertices = v;
 	th_update(t);
@@ -742,6 +743,7 @@ q_hold_message(struct message *m, int on)
 			if (!must_be_pinned(v))
 				th_requeue(v, 0, 0);
 		}
+	th_count_message(m);	/* an agent may have all its vertices */
 	q_run_message_timer(m);
 }
 
@@ -1143,7 +1145,6 @@ remove_from_tables(struct message *m)
 {
 	if (q.largest == m)
 		q.largest = NULL;
-	msg_set_channel(m, NULL);
 	order_free_claims(m);
 	heap_del(&q.due_messages, &m->due);
 	hash_del(&q.messages, &m->link);
@@ -1157,7 +1158,7 @@ q_unload_message(struct message *m)
 	q.evicted++;
 	q.rcpts_in -= m->rcpts;
 	remove_from_tables(m);
-	m->end = END_FORGET;
+	m->end = END_FORGET;	/* its channel no longer counts it */
 	end_if_complete(m);		/* ends the vertices */
 }
 
@@ -1208,7 +1209,6 @@ end_message(struct message *m)
 		return;
 	while (m->vertices != NULL)	/* all are DONE */
 		msg_free_vertex(m->vertices);
-	msg_set_channel(m, th_get_channel("dsn"));
 	/* the next pass, which feeds the DSN, comes at once */
 	if (add_dsn_vertex(m, m->failed ? "failure" : "success", 0) == 0)
 		advance_timer(m, now.mono);

@@ -276,9 +276,8 @@ struct message {
 	struct claim *claims;	/* at most one for each ring in which the
 				 * message has READY vertices; owned by
 				 * order.c */
-	struct chan *chan;	/* the channel that counts the message: the
-				 * first recipient's; dsn, when only a DSN is
-				 * left */
+	struct chan *chan;	/* the channel that counts the message
+				 * (th_count_message), or NULL */
 	struct vertex *vertices;	/* linked by mnext */
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */
@@ -449,8 +448,9 @@ struct chan {
 	struct chan *next;
 	struct counts counts;
 	unsigned msgs;		/* messages in core that the channel counts */
-	struct heap stubs;	/* of messages that the channel counted before
-				 * they left core, by due; owned by intake.c */
+	struct heap stubs;	/* stubs of messages that the channel counted
+				 * when they left core, by due; owned by
+				 * intake.c */
 	char	name[1];
 };
 

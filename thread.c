@@ -416,6 +416,34 @@ is_open(const struct thread *t)
 
 /* ---- waiting and waking ---------------------------------------------- */
 
+#define CHECKED_MOST	20	/* vertices checked to choose a channel */
+
+/* If the first CHECKED_MOST vertices are DONE, the message keeps its channel
+ * for now. */
+void
+th_count_message(struct message *m)
+{
+	int counts = m->nvertices > 0 && !m->held && m->end < END_DROP;
+	int n = 0, can_go = 0;
+	const struct vertex *v = counts ? msg_first_vertex(m) : NULL;
+	struct chan *c = NULL;
+	double until;
+
+	for (; v != NULL && n < CHECKED_MOST && !can_go; n++) {
+		can_go = v->state != V_DONE && th_why(v, &until) <= WHY_FED;
+		if (can_go || (v->state != V_DONE && c == NULL))
+			c = v->thread->chan;
+		v = msg_next_vertex(v);
+	}
+	if (counts && c == NULL)
+		return;
+	if (m->chan != NULL)
+		m->chan->msgs--;
+	if (c != NULL)
+		c->msgs++;
+	m->chan = c;
+}
+
 /* Makes the vertex, which is on no list, READY. */
 static void
 make_ready(struct thread *t, struct vertex *v)
@@ -487,6 +515,7 @@ wake_vertices(struct thread *t, enum wake what)
 		    !v->dated)) {
 			list_remove(&t->wait, v);
 			make_ready(t, v);
+			th_count_message(v->msg);
 			continue;
 		}
 		WAKING(t)->delayed |= due > v->wakeup;
@@ -582,6 +611,7 @@ th_requeue(struct vertex *v, int is_pinned, double wakeup)
 	}
 	if (!is_pinned && v->msg->nfed == 0 && th_why(v, &until) != WHY_NONE)
 		note_leaver(v->msg->link.hash);
+	th_count_message(v->msg);
 	th_update(t);
 }
 

@@ -418,6 +418,109 @@ ok 'mail of the channel that hung is delivered' \
     wait_for 30 eval '[ "$(count "complete msg=1000")" -ge 20 ]'
 sched_stop
 
+# ---- what counts for a channel -------------------------------------------------------
+
+# A message with several channels counts for the one that keeps it in core, and
+# a message that is held by name counts for none.
+fresh
+rm -f "$tmp/gate" "$tmp/gate2"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 3
+*/*	interval=1h overfeed=0
+hang/*	maxring=1 command="$A -c hang -o $out -w $tmp/gate"
+fine/*	command="$A -c fine -o $out -f $tmp/gate2"
+END
+: >"$tmp/gate2"
+for n in 1 2 3 4 5 6; do
+	put "$po" 77$n-1 fine f$n u hang s$n v
+done
+start
+for n in 1 2 3; do
+	put "$po" 78$n-1 fine g$n u
+done
+ok 'messages of which only a hanging channel is left keep no mail out' \
+    wait_for 20 eval '[ "$(count "complete msg=78")" -ge 3 ] &&
+    [ "$(count "delivered msg=77.*channel=fine")" -ge 6 ]'
+: >"$tmp/gate"
+ok 'they are delivered later' wait_for 20 po_empty "$po"
+sched_stop
+fresh
+rm -f "$tmp/gate" "$tmp/gate2"
+for n in 1 2 3; do
+	put "$po" 77$n-1 fine f$n u
+done
+start
+wait_for 20 eval '[ "$(count "deferred msg=77")" -ge 3 ]'
+for n in 1 2 3; do
+	"$ask" order "$po" hold 77$n-1 >"$tmp/answer"
+done
+for n in 1 2 3 4 5 6; do
+	put "$po" 75$n-1 hang s$n u
+done
+wait_for 20 eval '[ "$(count "evict msg=75")" -ge 3 ]'
+: >"$tmp/gate2"
+for n in 1 2 3; do
+	put "$po" 78$n-1 fine g$n u
+done
+ok 'messages that are held keep no mail of their channel out' \
+    wait_for 20 eval '[ "$(count "complete msg=78")" -ge 3 ]'
+sched_stop KILL
+
+# ---- a T line, and a message that leaves before it is tried --------------------------
+
+fresh
+rm -f "$tmp/gate" "$tmp/gate2"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h overfeed=0
+late/*	queueonly maxring=1 command="$A -c late -o $out -w $tmp/gate"
+fine/*	maxring=1 command="$A -c fine -o $out -w $tmp/gate2"
+END
+put "$po" 721-1 late h u
+put "$po" 722-1 late h u
+start
+wait_log 'load msg=722-1' 20
+printf 'T h\n' | put_raw "$po" 601-1
+wait_log 'agent-start .*channel=late' 20
+put "$po" 731-1 fine g u
+ok 'a message that a T line lets go leaves core' wait_log 'evict msg=72' 20
+: >"$tmp/gate"
+wait_log 'complete msg=72' 20
+: >"$tmp/gate2"
+ok 'it is delivered without another T line' \
+    wait_for 20 eval '[ "$(count "complete msg=72")" -ge 2 ]'
+sched_stop
+rm -f "$tmp/gate2"
+
+# A delete of mail that waits reaches all of it beside mail that can go.
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h overfeed=0
+one/again*	command="$A -c one deferred later"
+one/*	maxring=1 command="$A -c one -o $out -w $tmp/gate"
+END
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 74$n-1 one again$n u
+done
+start
+wait_for 20 eval '[ "$(count "deferred msg=74")" -ge 8 ]'
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 75$n-1 one s$n u
+done
+wait_for 20 eval '[ "$(count "evict msg=74")" -ge 8 ] &&
+    [ "$(count "evict msg=75")" -ge 6 ]'
+"$ask" order "$po" delete 'one/again*' >"$tmp/answer"
+ok 'a delete reaches mail that waits while core is full of mail that can go' \
+    wait_for 20 eval '[ "$(count " deleted msg=74")" -ge 8 ]'
+: >"$tmp/gate"
+ok 'the mail that can go is delivered' wait_for 20 po_empty "$po"
+sched_stop
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
