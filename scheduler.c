@@ -86,7 +86,7 @@ print_error(const char *line)
 }
 
 static void
-log_config_line(enum finding what, const char *line)
+log_finding(enum finding what, const char *line)
 {
 	if (what == CF_ERROR)
 		log_err("config %s", line);
@@ -97,12 +97,12 @@ log_config_line(enum finding what, const char *line)
 /* Prints an error of the configuration on standard error.  Other findings are
  * logged, and are shown on standard error, too, until the log is open. */
 static void
-print_config_line(enum finding what, const char *line)
+print_or_log_finding(enum finding what, const char *line)
 {
 	if (what == CF_ERROR)
 		print_error(line);
 	else
-		log_config_line(what, line);
+		log_finding(what, line);
 }
 
 /* Prints the reason on standard error, and exits.  Only for the start. */
@@ -412,7 +412,7 @@ set_locations(void)
 /* Executes scheduler-check (check.c), for -n, with the locations and the values
  * of the file of -Z. */
 static void
-exec_checker(char *address)
+exec_config_checker(char *address)
 {
 	static char name[] = "scheduler-check", empty[] = "";
 	char *path = find_program(name);
@@ -436,7 +436,7 @@ exec_checker(char *address)
 /* Opens the log, if it is a file: 0 or -1.  A new log with addresses gets the
  * mode 0640. */
 static int
-log_to_file(const struct config *c)
+open_log_file(const struct config *c)
 {
 	mode_t mask = umask(c->logaddresses ? 027 : 022);
 	int rc = me.logfile != NULL ? log_open(me.logfile) : 0;
@@ -533,7 +533,7 @@ static void
 reopen_logs(void)
 {
 	logs_due = now.mono + LOGS_EVERY;
-	log_new_error(log_to_file(q.config), &log_error, me.logfile);
+	log_new_error(open_log_file(q.config), &log_error, me.logfile);
 	log_new_error(msg_open_statlog(), &statlog_error, opt.statlog);
 }
 
@@ -565,7 +565,7 @@ reload(void)
 	reopen_logs();
 	if (me.daemon && syslog_child.pid == 0)
 		start_syslog_child();
-	c = cf_read_file(me.config, log_config_line);
+	c = cf_read_file(me.config, log_finding);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; the old configuration "
 		    "stays in force", me.config);
@@ -590,7 +590,7 @@ static int lock_fd;	/* never closed, as a close would end the lock */
  * that process has ended meanwhile, or -1 if its number is not known here.
  * Exits if fd_lock failed for another reason than a lock of another process. */
 static long
-find_lock_owner(int fd)
+find_lock_owner_or_die(int fd)
 {
 	if (errno != EACCES && errno != EAGAIN)
 		die(X_OSERR, "%s: no lock: %s", opt.postoffice,
@@ -624,7 +624,7 @@ lock_office(void)
 		die(X_CANTCREAT, "%s/.lock.scheduler: %s", opt.postoffice,
 		    fd_open_own_error());
 	for (; fd_lock(lock_fd) < 0; clock_read()) {
-		owner = find_lock_owner(lock_fd);
+		owner = find_lock_owner_or_die(lock_fd);
 		is_ending = fd_lock_at(lock_fd, F_GETLK, F_WRLCK,
 		    ENDING_BYTE) == 0;
 		if (now.mono > (is_ending ? WAIT_MOST : WAIT_LEAST))
@@ -654,7 +654,7 @@ write_pid_file(void)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		die(X_CANTCREAT, "%s: %s", pid_path, fd_open_own_error());
 	if (fd_lock(fd) < 0 && (st.st_mode & 044) == 0)
-		die_locked(find_lock_owner(fd));
+		die_locked(find_lock_owner_or_die(fd));
 	fchmod(fd, 0644);
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
@@ -793,7 +793,7 @@ begin_log(const struct config *c)
 {
 	if (me.daemon)		/* before the first line of the log */
 		start_syslog_child();
-	if (log_to_file(c) < 0)
+	if (open_log_file(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
 		    me.logfile, fd_open_own_error());
 	if (me.daemon && stdio_to_null() < 0)
@@ -857,7 +857,7 @@ sooner(double a, double b)
  * the descriptors.  While the scheduler ends, only agents, queries and the
  * deadline count. */
 static void
-wait_for_work(int has_work)
+wait_and_do_io(int has_work)
 {
 	fd_set in, out;
 	struct timeval tv;
@@ -920,7 +920,7 @@ run_loop(void)
 	int has_work = 1;
 
 	for (;;) {
-		wait_for_work(has_work);
+		wait_and_do_io(has_work);
 		handle_signals();
 		has_work = 0;
 		if (state.ending) {
@@ -1003,7 +1003,7 @@ set_up_daemon(void)
 	long descriptors;
 	int code;
 
-	c = cf_read_file(me.config, print_config_line);
+	c = cf_read_file(me.config, print_or_log_finding);
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
@@ -1063,7 +1063,7 @@ main(int argc, char **argv)
 	me.daemon |= me.force_daemon;
 	set_locations();
 	if (me.check)
-		exec_checker(argv[optind]);
+		exec_config_checker(argv[optind]);
 	if (me.daemon)
 		fork_daemon();
 	if (me.verbose && !me.verbose_later)

@@ -216,7 +216,7 @@ request_forgotten(struct operation *op, enum request_kind kind,
 /* Counts the vertex, and flushes it if the target is a message.  do_flush
  * flushes threads. */
 static void
-flush_vertex(struct operation *op, struct vertex *v)
+count_and_flush_vertex(struct operation *op, struct vertex *v)
 {
 	enum outcome what = OUT_DONE;
 
@@ -242,7 +242,7 @@ do_flush(struct operation *op)
 {
 	struct thread *t;
 
-	visit_vertices(op, flush_vertex);
+	visit_vertices(op, count_and_flush_vertex);
 	for (t = q.all; t != NULL && op->msg == NULL; t = t->next)
 		if (t->held == NULL && th_is_matched(t, op->patterns))
 			th_flush(t, NULL, 1);
@@ -401,7 +401,7 @@ static const struct verb verbs[] = {
 /* Sets the target of the command: 0, or -1 with the reason in the answer.
  * Loads a message that is forgotten or not loaded yet. */
 static int
-find_target(struct operation *op)
+resolve_target(struct operation *op)
 {
 	const char *name = name_parse(op->what), *why = NULL;
 
@@ -449,7 +449,7 @@ run_command(const char *verb, const char *what, long uid, int fd)
 			break;
 	if (op.verb->name == NULL)
 		text_add(&answer, "no %s is no command", verb);
-	else if (find_target(&op) == 0)
+	else if (resolve_target(&op) == 0)
 		op.verb->run(&op);
 	pat_free(op.patterns);
 	log_info("command answer-to=%ld verb=%s what=%s %s", uid, verb, what,
@@ -472,13 +472,13 @@ can_log_request(void)
 	return 1;
 }
 
-/* Returns the index of a free place among the first n, or -1. */
+/* Returns the index of a free place among the first nplaces, or -1. */
 static int
-find_free_place(int n)
+find_free_place(int nplaces)
 {
 	int i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < nplaces; i++)
 		if (st.dump_pid[i] == 0)
 			return i;
 	return -1;
@@ -511,7 +511,7 @@ start_dump(int place, int fd)
 }
 
 static void
-kill_dumps(int sig)
+signal_dumps(int sig)
 {
 	int i;
 
@@ -520,12 +520,12 @@ kill_dumps(int sig)
 			kill((pid_t)st.dump_pid[i], sig);
 }
 
-/* Answers the query by a dump, or by "busy" if the first n places are taken.  A
- * query costs the scheduler a fork at most. */
+/* Answers the query by a dump, or by "busy" if the first nplaces places are
+ * taken.  A query costs the scheduler a fork at most. */
 static void
-answer_query(int fd, int n)
+answer_query(int fd, int nplaces)
 {
-	int place = find_free_place(n);
+	int place = find_free_place(nplaces);
 	const char *answer = NULL;
 
 	if (place < 0) {
@@ -594,7 +594,7 @@ open_port(void)
 }
 
 static void
-accept_clients(void)
+answer_port_clients(void)
 {
 #ifndef NO_TCP
 	int fd = 0;
@@ -879,7 +879,7 @@ void
 status_do(fd_set *in)
 {
 	if (port_fd >= 0 && FD_ISSET(port_fd, in))
-		accept_clients();
+		answer_port_clients();
 	if (queries.in >= 0 && FD_ISSET(queries.in, in))
 		read_inlet(&queries);
 	if (commands.in >= 0 && FD_ISSET(commands.in, in))
@@ -891,7 +891,7 @@ status_do(fd_set *in)
 	if (st.missing)
 		open_missing();
 	if (find_free_place(DUMPS) < 0)
-		kill_dumps(SIGCONT);
+		signal_dumps(SIGCONT);
 }
 
 /* Opens pipes and port at the start and after a reload.  A port that has not
@@ -916,7 +916,7 @@ status_listen(void)
 void
 status_close(void)
 {
-	kill_dumps(SIGKILL);
+	signal_dumps(SIGKILL);
 	if (queries.in >= 0)
 		unlink(queries.path);
 	if (commands.in >= 0)
