@@ -895,7 +895,7 @@ set_param(const char *name, const char *value)
  * '='.  A word that does not have "PARAM" in capitals has to be the name of a
  * known PARAM, as the word may be a channel. */
 static int
-has_param_prefix(const char *word, const char *lower)
+is_param(const char *word, const char *lower)
 {
 	return strncmp(word, "PARAM", 5) == 0 ||
 	    (strncmp(lower, "param", 5) == 0 &&
@@ -915,7 +915,7 @@ read_first_token(void)
 	    (int)strcspn(word, "= \t\r\n"), word) < 0)
 		*name = '\0';
 	text_lower(name);
-	param = has_param_prefix(word, name);
+	param = is_param(word, name);
 	c = read_word(param);
 	if (!param) {
 		begin_clause(name);
@@ -986,7 +986,7 @@ read_file(void)
  * one.  The error of a default is ignored: only ${POSTOFFICE} can be unknown.
  * An error in the file of -Z is logged, and prevents nothing. */
 static void
-set_param_default(const struct keyword *k)
+init_param(const struct keyword *k)
 {
 	const char *name = find_value(variables, k->name), *s, *bad;
 
@@ -1042,7 +1042,7 @@ cf_read_file(const char *file, void (*say)(enum finding, const char *))
 	rd.config = &r->config;
 	rd.config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
-		set_param_default(k);
+		init_param(k);
 	/* a default group that cannot be looked up is an error of this reading,
 	 * as each conf copies the defaults */
 	for (k = cf_keywords; k->name != NULL; k++)

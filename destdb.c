@@ -116,7 +116,7 @@ own_path(void)
 
 /* Returns whole seconds, from 0 to SPAN_MOST. */
 static long
-whole_seconds(double s)
+clamp_seconds(double s)
 {
 	if (s > SPAN_MOST)
 		return SPAN_MOST;
@@ -140,9 +140,9 @@ write_record(FILE *f, const struct thread *d)
 	if (d->window > 0)
 		text_add(&t, "-");
 	else
-		text_add(&t, "%ld", whole_seconds(d->until - now.mono));
+		text_add(&t, "%ld", clamp_seconds(d->until - now.mono));
 	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->deaths,
-	    whole_seconds(now.mono - d->used), WORDS_MOST,
+	    clamp_seconds(now.mono - d->used), WORDS_MOST,
 	    d->reason != NULL ? d->reason : "");
 	if (!t.cut)		/* names of usual length fit */
 		fwrite(line, 1, t.len, f);
@@ -290,7 +290,7 @@ static void
 sleep_by_file(struct thread *t, const struct record *r, const char *other)
 {
 	char why[WORDS_MOST + 200];
-	long span = whole_seconds(OTHERS_ROUNDS * dest_period);
+	long span = clamp_seconds(OTHERS_ROUNDS * dest_period);
 
 	if (th_is_local(t) || (t->until > 0 && !t->by_other) ||
 	    t->good >= r->used)
@@ -368,7 +368,7 @@ read_file_age(struct lines *l)
 	wall = parse_count(l->line + n, LONG_MAX);
 	if (wall < SANE_WALL)
 		return wall < 0 ? -1 : 0;
-	return whole_seconds((double)now.wall - wall);
+	return clamp_seconds((double)now.wall - wall);
 }
 
 /* Applies the records of a file, and logs how many lines are damaged. */

@@ -3,7 +3,7 @@
  *
  * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
  * number each, lists of these numbers for each channel and each host, "End:",
- * and a report on rings and threads.  Then come the facts, for which this
+ * and then rings, threads and totals.  Then come the facts, for which this
  * format has no room.  As ZMailer's mailq -Q would print facts, a client of the
  * port gets them only if it ends its side of the connection at once.  These are
  * lines from one dump, about a message whose only recipient waits for its next
@@ -106,7 +106,7 @@ shorten_alarm(int sig)
 
 /* Writes the text out, or ends the process if the client has gone. */
 static void
-write_out(void)
+write_out_or_exit(void)
 {
 	alarm(is_busy ? BUSY_TIMEOUT : WRITE_TIMEOUT);
 	if (fd_write(out_fd, out.s, out.len) < 0)
@@ -122,7 +122,7 @@ emit(const char *f, ...)
 	va_list ap;
 
 	if (out.len > FULL)
-		write_out();
+		write_out_or_exit();
 	va_start(ap, f);
 	text_vadd(&out, f, ap);
 	va_end(ap);
@@ -400,7 +400,8 @@ emit_vertex(unsigned i)
 /* Writes the title, and for each word, a channel or a host, a line that lists
  * its vertices by their numbers. */
 static void
-emit_numbers_by(const char *title, const char *(*word)(const struct vertex *))
+emit_grouped_vertices(const char *title,
+    const char *(*word)(const struct vertex *))
 {
 	const char *last = NULL, *next;
 	unsigned i;
@@ -427,13 +428,13 @@ emit_vertices(void)
 	for (i = 0; i < rows.n && !opt.quiet; i++)
 		emit_vertex(i);
 	if (i > 0) {
-		emit_numbers_by("Channels", get_channel);
-		emit_numbers_by("Hosts", get_host);
+		emit_grouped_vertices("Channels", get_channel);
+		emit_grouped_vertices("Hosts", get_host);
 	}
 	emit("End:\n");
 }
 
-/* ---- the report ------------------------------------------------------ */
+/* ---- rings and totals ------------------------------------------------ */
 
 /* Writes five lists of the busy agents of the thread: P processes, HA seconds
  * since the agent was heard, FA seconds since it was fed, OF jobs, S states. */
@@ -583,7 +584,7 @@ emit_ring(const struct ring *r, unsigned at)
 /* Writes the rings with vertices, in the order of the configuration; the rings
  * that only have agents; and the totals, from "Kids:" on. */
 static void
-emit_report(void)
+emit_rings_and_totals(void)
 {
 	const struct ring *r;
 	unsigned at = 0;
@@ -628,7 +629,7 @@ emit_m_line(const struct message *m)
 /* Writes an s line for each skipped file, with the process that has the lock,
  * and the e line on forgotten messages. */
 static void
-emit_stubs(void)
+emit_skipped_and_forgotten(void)
 {
 	const char *name;
 	struct skip k;
@@ -735,7 +736,7 @@ has_asked_for_facts(int fd)
 
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		return 1;
-	write_out();
+	write_out_or_exit();
 	do {	/* SIGCONT may interrupt select */
 		FD_ZERO(&set);
 		FD_SET(fd, &set);
@@ -748,7 +749,7 @@ has_asked_for_facts(int fd)
 
 /* Writes the facts; with -Q, nothing that names single messages. */
 static void
-emit_facts(void)
+emit_queue_as_facts(void)
 {
 	const struct totals *n = &q.total;
 	const struct hold *h;
@@ -780,7 +781,7 @@ emit_facts(void)
 			emit_m_line(m);
 	}
 	if (!opt.quiet)
-		emit_stubs();
+		emit_skipped_and_forgotten();
 	emit("End:\n");
 }
 
@@ -795,13 +796,13 @@ dump_queue(int fd)
 	out.clean = 2;		/* escapes for %s of emit */
 	if (collect_rows() < 0) {
 		emit("busy the dump gets no memory\n");
-		write_out();
+		write_out_or_exit();
 		return -1;
 	}
 	emit_vertices();
-	emit_report();
+	emit_rings_and_totals();
 	if (has_asked_for_facts(fd))
-		emit_facts();
-	write_out();
+		emit_queue_as_facts();
+	write_out_or_exit();
 	return 0;
 }

@@ -133,7 +133,7 @@ fb_report_good(struct thread *d)
 }
 
 void
-fb_report_bad(struct thread *d, int all)
+fb_report_bad(struct thread *d, int refuses_all)
 {
 	const struct feedback *f = d->fb;
 
@@ -144,7 +144,7 @@ fb_report_bad(struct thread *d, int all)
 	d->window = cap_window(f, d->window);
 	d->cohorts += 1.0 / d->window;
 	if (f->cohorts > 0 && (d->cohorts > f->cohorts + SLOP ||
-	    (all && f->limit == 1))) {
+	    (refuses_all && f->limit == 1))) {
 		d->window = 0;
 		d->until = now.mono;	/* th_sleep sets the end */
 	} else {

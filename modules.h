@@ -67,12 +67,12 @@ void	spool_listen(const char *path);
  * feedback.c - the rules of a destination: windows, rates, waits
  * ====================================================================== */
 
-/* Counts a good or bad report on the destination.  If all is not 0, the host
- * accepts no mail at all now, and a destination with maxthr=1 is dead unless
- * cohorts is 0.  If a bad report has set the window to 0, the caller calls
- * th_sleep. */
+/* Counts a good or bad report on the destination.  If refuses_all is not 0, the
+ * host accepts no mail at all now, and a destination with maxthr=1 is dead
+ * unless cohorts is 0.  If a bad report has set the window to 0, the caller
+ * calls th_sleep. */
 void	fb_report_good(struct thread *);
-void	fb_report_bad(struct thread *, int all);
+void	fb_report_bad(struct thread *, int refuses_all);
 /* Ends the dead time of the destination.  Gives a new destination its first
  * window. */
 void	fb_revive(struct thread *);
