@@ -473,7 +473,9 @@ is_dsn_deleted_by_request(const struct message *m, unsigned seen)
 
 /* What the last searches in q.messages have found. */
 static struct {
-	long	largest_at;	/* mono; when q.largest was set */
+	long	largest_at;	/* mono; when q.largest and held_rcpts were
+				 * set */
+	unsigned held_rcpts;	/* recipients of messages held by name */
 	unsigned bucket;	/* the next search begins behind this bucket */
 	unsigned long nleavers;	/* how many of the q.nleavers notes were
 				 * examined */
@@ -481,7 +483,7 @@ static struct {
 				 * noted since may be waiting */
 } found;
 
-/* Sets q.largest, unless it is set and was searched for in this second. */
+/* Sets q.largest and found.held_rcpts, unless they were set in this second. */
 static void
 update_largest_message(void)
 {
@@ -491,9 +493,13 @@ update_largest_message(void)
 	if (q.largest != NULL && found.largest_at == NOW)
 		return;
 	found.largest_at = NOW;
+	found.held_rcpts = 0;
+	q.largest = NULL;
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		m = OWNER(struct message, link, l);
-		if (q.largest == NULL || m->rcpts > q.largest->rcpts)
+		if (m->held)
+			found.held_rcpts += m->rcpts;
+		else if (q.largest == NULL || m->rcpts > q.largest->rcpts)
 			q.largest = m;
 	}
 }
@@ -507,7 +513,8 @@ is_full_of_rcpts(void)
 	if (rcpts == 0 || q.rcpts < rcpts)
 		return 0;
 	update_largest_message();
-	return q.rcpts >= q.largest->rcpts + rcpts;
+	return q.rcpts >= rcpts + found.held_rcpts +
+	    (q.largest == NULL ? 0 : q.largest->rcpts);
 }
 
 /* Returns 1 if core has n messages more than PARAMactive allows. */
@@ -914,7 +921,7 @@ add_to_core(struct message *m, struct ctl *c, const struct stat *st,
 		    "gets both at once", ctl_log_name(m->name));
 	if (m->verbose)
 		spool_log_verbose(m->name, "scheduler processing");
-	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
+	if (q.largest != NULL && !m->held && m->rcpts > q.largest->rcpts)
 		q.largest = m;
 	apply_commands(m, p);
 	return 0;
@@ -1129,6 +1136,8 @@ static struct {
 	double	pass_at;	/* mono; new mail may be loaded from then on
 				 * though there is no room for a stub; 0: not
 				 * set since core last had room */
+	struct message *leaver;	/* leaves for the next message that is loaded,
+				 * or NULL */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1224,16 +1233,19 @@ next_stub(int *is_urgent)
 }
 
 /* Loads a message of forgotten or of new mail.  If core was full, a message of
- * a channel above its share leaves; or the loaded message itself if there is
- * none, or if its stub was urgent. */
+ * a channel above its share leaves, and further ones while recipients fill core
+ * and are more than before; or the loaded message itself if there is none, or
+ * if its stub was urgent. */
 static enum loaded
 load_next(int forgotten)
 {
 	int full = is_core_full(), is_urgent = 0;
+	unsigned rcpts = q.rcpts;
 	const struct stub *s;
-	struct message *m, *leaver;
+	struct message *m, *leaver = scan.leaver;
 	char name[NAME_MAX_];
 
+	scan.leaver = NULL;
 	if (!full)
 		scan.pass_at = 0;
 	if (forgotten && (s = next_stub(&is_urgent)) != NULL) {
@@ -1250,10 +1262,14 @@ load_next(int forgotten)
 	if (m == NULL)
 		return LOADED_FILE;
 	/* a warning that is due is sent before the message leaves */
-	if (full && !(is_urgent && m->ndsn > 0)) {
-		leaver = m->chan == NULL || is_urgent ? NULL :
-		    choose_leaver(m->chan);
-		forget_message(leaver != NULL ? leaver : m);
+	while (full && !(is_urgent && m->ndsn > 0)) {
+		if (leaver == NULL && m->chan != NULL && !is_urgent)
+			leaver = choose_leaver(m->chan);
+		if (leaver == NULL)
+			leaver = m;
+		forget_message(leaver);
+		full = leaver != m && q.rcpts > rcpts && is_full_of_rcpts();
+		leaver = NULL;
 	}
 	return LOADED_MESSAGE;
 }
@@ -1308,7 +1324,7 @@ load_when_full(void)
 	m = c == NULL ? NULL : choose_leaver(c);
 	/* after the exchange the channel of m still has as many as c */
 	if (m != NULL && m->chan->msgs >= c->msgs + 2) {
-		forget_message(m);
+		scan.leaver = m;
 		return load_next(1);
 	}
 	scan.no_room = 1;
@@ -1391,8 +1407,9 @@ in_prep_wait(fd_set *in, int *max)
 		due = heap_wait_seconds(&c->stubs);
 		later = due < later ? due : later;
 	}
+	/* the sweep may have made room since in_load_files */
 	if (scan.no_room && lap_at == NEVER)
-		later = NO_ROOM;
+		later = is_core_full() ? NO_ROOM : 0;
 	if (scan.no_room && scan.name[0] != '\0')
 		return later;
 	wait = spool_prep_wait(in, max);

@@ -614,10 +614,9 @@ serve_smtp(void)
 	how.batch = opt.mode == 'S';
 	how.take = queue_smtp;
 	opt.verbose = 0;
-	if (!how.batch)
-		say_set_mute();	/* inetd gives us the connection as standard
-				 * error */
-	code = entry_check_office(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
+	/* inetd gives us the connection as standard error */
+	code = (!how.batch && freopen("/dev/null", "w", stderr) == NULL) ||
+	    entry_check_office(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
 	if (code == 0) {
 		catch_signals();
 		how.blind = load_for_message(&routes, how.can_queue) < 0;

@@ -240,26 +240,17 @@ next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 	return 0;
 }
 
-/* Prints a line of the log, where bytes that do not print are \ooo already; the
- * carriage returns of a reason become a blank. */
+/* Prints a line of the log.  The carriage returns of a reason become a blank;
+ * other bytes that do not print are \ooo, as in the log. */
 static void
-put_log_line(const char *s)
+put_log_line(char *line)
 {
-	static const char end[] = "\\015";
-	int more;
+	const char *s = line;
+	int c;
 
-	while (*s != '\0') {
-		for (more = 0; strncmp(s, end, 4) == 0; more = 1)
-			s += 4;
-		if (*s == '\0')
-			break;
-		if (more)
-			putchar(' ');
-		if (*s == '\\')
-			putchar(*s++);
-		else
-			mq_put_byte(stdout, (unsigned char)*s++);
-	}
+	text_unescape(line);
+	while ((c = mq_next_reason_byte(&s)) != '\0')
+		mq_put_byte(stdout, c);
 	putchar('\n');
 }
 

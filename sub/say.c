@@ -11,7 +11,7 @@
  */
 #include "submit.h"
 
-static int mute, stamped;
+static int stamped;
 static char name[40] = "submit";
 static char topic[100];
 static char last[1500];
@@ -23,12 +23,6 @@ say_set_name(const char *argv0)
 
 	if (*base != '\0')
 		text_fmt(name, sizeof(name), "%s", base);
-}
-
-void
-say_set_mute(void)
-{
-	mute = 1;
 }
 
 void
@@ -66,8 +60,7 @@ say(const char *f, ...)
 	va_end(ap);
 	text_fmt(last, sizeof(last), "%s", line + head);
 	line[t.len++] = '\n';
-	if (!mute)
-		fd_write(2, line, t.len);	/* a failure cannot be shown */
+	fd_write(2, line, t.len);	/* a failure cannot be shown */
 }
 
 const char *

@@ -42,7 +42,6 @@ void	say(const char *, ...) LIKE_PRINTF(1, 2);
 /* Says "cannot WHAT PATH: errno", returns -1. */
 int	say_cannot(const char *what, const char *path);
 void	say_set_times(void);	/* puts the time before all later lines */
-void	say_set_mute(void);		/* suppresses all later lines */
 const char *say_last(void);	/* the text of the last line */
 
 /* ======================================================================

@@ -521,6 +521,56 @@ ok 'a delete reaches mail that waits while core is full of mail that can go' \
 ok 'the mail that can go is delivered' wait_for 20 po_empty "$po"
 sched_stop
 
+# ---- recipients --------------------------------------------------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 4
+*/*	interval=1h overfeed=0
+list/*	command="$A -c list deferred later"
+fine/*	command="$A -c fine -o $out"
+END
+for n in 1 2; do
+	put "$po" 72$n-1 list a u list a v list a w list a x list a y
+done
+start
+wait_for 20 eval '[ "$(count "deferred msg=72")" -ge 10 ]'
+"$ask" order "$po" hold 721-1 >"$tmp/answer"
+"$ask" order "$po" hold 722-1 >"$tmp/answer"
+for n in 1 2 3; do
+	put "$po" 73$n-1 fine g$n u
+done
+ok 'lists that are held by name keep no other mail out' \
+    wait_for 20 eval '[ "$(count "complete msg=73")" -ge 3 ]'
+sched_stop KILL
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 10
+*/*	interval=1h overfeed=0
+hang/*	maxring=1 command="$A -c hang -o $out -w $tmp/gate"
+list/*	maxring=1 command="$A -c list -o $out -w $tmp/gate"
+END
+put_many "$po" 20 4 hang
+start
+wait_for 20 eval '[ "$(count "evict msg=")" -ge 8 ]'
+set --
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	set -- "$@" list h u$n
+done
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 74$n-1 "$@"
+done
+wait_for 20 eval '[ "$(count "load msg=74")" -ge 8 ]'
+: >"$tmp/gate"
+ok 'all of lists and single mail is delivered' wait_for 60 po_empty "$po"
+sched_stop
+# the largest list, PARAMrecipients, and two lists that came while there was room
+at_most 'lists that come in place of single mail keep to PARAMrecipients' \
+    "$(peak rcpts)" 70
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
