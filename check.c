@@ -35,7 +35,7 @@ static const char *config_file;
 /* Prints a finding about the file.  Words of ZMailer without a meaning here are
  * left out, as the scheduler logs them. */
 static void
-print_line(enum finding what, const char *line)
+print_finding(enum finding what, const char *line)
 {
 	if (what != CF_IGNORED)
 		fprintf(stderr, "%s\n", line);
@@ -530,7 +530,7 @@ main(int argc, char **argv)
 		return X_USAGE;
 	}
 	logs.level = L_ERR;	/* warnings on the spool are for the log */
-	c = cf_read_file(config_file, print_line);
+	c = cf_read_file(config_file, print_finding);
 	if (c == NULL)
 		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
 	if (c->clauses == NULL) {

@@ -281,7 +281,7 @@ catch_signals(void)
  * sends it.  So the program that writes the message sees our exit status, and
  * no closed pipe. */
 static int
-refuse(struct input *in, int code)
+drain_input(struct input *in, int code)
 {
 	if (!isatty(fileno(in->f)))
 		while (in_read(in) != EOF)
@@ -324,7 +324,7 @@ read_header(struct mail *m, struct input *in)
 /* Reads the header, and adds the recipients of the arguments and of the header:
  * 0, or an exit code if nothing is to be queued. */
 static int
-add_recipients(struct mail *m, struct input *in, char **rcpts)
+read_header_and_rcpts(struct mail *m, struct input *in, char **rcpts)
 {
 	int i, code, for_dsn;
 
@@ -394,8 +394,8 @@ remove_file(struct post *p)
  * the offset of the body in a file without envelope.  Returns 0, or an exit
  * code after removing the file. */
 static int
-write_message(struct mail *m, struct input *in, struct post *p, int direct,
-    unsigned long *body)
+write_or_remove_file(struct mail *m, struct input *in, struct post *p,
+    int direct, unsigned long *body)
 {
 	unsigned long most = m->routes->most, n;
 	enum copied copied = COPY_TOO_BIG;
@@ -420,7 +420,7 @@ write_message(struct mail *m, struct input *in, struct post *p, int direct,
 		return fail_write(opt.po);
 	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
 	    "%s); nothing was queued", most, m->routes->path);
-	return refuse(in, X_UNAVAILABLE);
+	return drain_input(in, X_UNAVAILABLE);
 }
 
 /* Returns 1 if the field Precedence is bulk, junk or list. */
@@ -485,12 +485,13 @@ write_and_queue(struct mail *m, struct input *in, int direct, char *name)
 	if (create_file(&p) < 0)
 		return fail_write(opt.po);
 	entry_make_name(name, ENTRY_NAME, p.num);
-	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
+	if (!m->blind &&
+	    mail_complete_header(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		remove_file(&p);
 		return X_OSERR;
 	}
-	code = write_message(m, in, &p, direct, &body);
+	code = write_or_remove_file(m, in, &p, direct, &body);
 	if (code != 0)
 		return code;
 	if (entry_check_room(opt.po, m->routes, 0.0) < 0) {
@@ -519,7 +520,7 @@ is_direct(const struct mail *m, int can_queue)
 /* Reads the table for a message: 0, or -1 if a run of submit -q has to route
  * the message.  can_queue: this user may write to the queue. */
 static int
-load_for_message(struct routes *routes, int can_queue)
+load_routes(struct routes *routes, int can_queue)
 {
 	if (route_load(routes, opt.table) == 0)
 		return 0;
@@ -532,7 +533,7 @@ load_for_message(struct routes *routes, int can_queue)
 /* Sets the sender and the parameters for DSNs from the options: 0, or an exit
  * code. */
 static int
-set_sender(struct mail *m)
+set_sender_and_dsn(struct mail *m)
 {
 	if (opt.from != NULL)
 		m->author.full[0] = '\0';	/* -f may name somebody else */
@@ -559,22 +560,22 @@ submit(char **rcpts)
 
 	in_start(&in, stdin, opt.nodots ? DOTS_TEXT : DOTS_END);
 	if (entry_check_office(opt.po, &can_queue) < 0)
-		return refuse(&in, X_TEMPFAIL);
+		return drain_input(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0) {
 		say("nothing was queued, try again later");
-		return refuse(&in, X_TEMPFAIL);
+		return drain_input(&in, X_TEMPFAIL);
 	}
 	catch_signals();
-	m.blind = load_for_message(&routes, can_queue) < 0;
+	m.blind = load_routes(&routes, can_queue) < 0;
 	if (entry_check_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
-		code = set_sender(&m);
+		code = set_sender_and_dsn(&m);
 	if (code == 0)
-		code = add_recipients(&m, &in, rcpts);
+		code = read_header_and_rcpts(&m, &in, rcpts);
 	if (code == 0 && can_queue && rights_become_owner(opt.po) < 0)
 		code = X_NOPERM;
-	code = code != 0 ? refuse(&in, code) :
+	code = code != 0 ? drain_input(&in, code) :
 	    write_and_queue(&m, &in, is_direct(&m, can_queue), name);
 	if (code == 0 && m.nwrong > 0 && !m.quiet)
 		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
@@ -619,7 +620,7 @@ serve_smtp(void)
 	    entry_check_office(opt.po, &how.can_queue) < 0 ? X_TEMPFAIL : 0;
 	if (code == 0) {
 		catch_signals();
-		how.blind = load_for_message(&routes, how.can_queue) < 0;
+		how.blind = load_routes(&routes, how.can_queue) < 0;
 		if (how.can_queue && rights_become_owner(opt.po) < 0)
 			code = X_NOPERM;
 	}
@@ -672,7 +673,7 @@ show_table(char **addresses)
 			say("%s%s", routes.mistake, errno == ENOENT ?
 			    "; make one, see submit(1)" : "");
 	} else if (opt.mode == 'n') {
-		route_print(&routes);
+		route_print_targets(&routes);
 	} else {
 		for (; *addresses != NULL; addresses++) {
 			one = show_route(&routes, *addresses);
@@ -723,12 +724,12 @@ reset_signals(void)
  * compiled-in ones.  Else we give up the group.  Returns 0, or -1 after saying
  * why. */
 static int
-set_locations(void)
+set_locations_and_group(void)
 {
 	static char *nothing[1];
 
 	if (opt.po == NULL && opt.table[0] == '\0' && !opt.run &&
-	    rights_has_way_in(POSTOFFICE))
+	    rights_our_gid_is_way_in(POSTOFFICE))
 		environ = nothing;
 	else if (rights_drop() < 0)
 		return -1;
@@ -762,7 +763,7 @@ main(int argc, char **argv)
 	if (strcmp(name_base(argv[0]), "newaliases") == 0)
 		opt.mode = 'i';
 	code = parse_options(argc, argv, &next);
-	if (set_locations() < 0)
+	if (set_locations_and_group() < 0)
 		return X_NOPERM;
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " VERSION);

@@ -123,8 +123,10 @@ next_token(struct lex *x)
 
 /* ---- elements of the list -------------------------------------------- */
 
+/* Notes in the element what the special character that was read means for it:
+ * the beginning or the end of its address, an @, a colon, or a mistake. */
 static void
-note_special(struct lex *x, struct element *e)
+note_special(const struct lex *x, struct element *e)
 {
 	switch (*x->s) {
 	case '<':
@@ -341,7 +343,7 @@ addr_fold_domain(char *addr)
 }
 
 int
-addr_special_byte(const char *addr)
+addr_program_or_file_byte(const char *addr)
 {
 	addr += strspn(addr, "\"\\ ");
 	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;

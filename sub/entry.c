@@ -292,7 +292,7 @@ put_fullname(const struct author *a, FILE *f)
  * Letters, digits and @.-+= are printed; other bytes, some of which could end
  * the address, become _. */
 static void
-put_wrong(const char *s, FILE *f)
+put_wrong_rcpt(const char *s, FILE *f)
 {
 	fputs("to <<", f);
 	for (; *s != '\0'; s++)
@@ -323,7 +323,7 @@ entry_print_envelope(const struct mail *m, FILE *f)
 			fprintf(f, "todsn %s\n", d->dsn);
 		if (strcmp(d->channel, "error") == 0 &&
 		    strcmp(d->host, "syntax") == 0)
-			put_wrong(d->user, f);
+			put_wrong_rcpt(d->user, f);
 		else
 			fprintf(f, "to <%s>\n", d->addr);
 	}

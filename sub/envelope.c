@@ -122,7 +122,7 @@ is_known(struct mail *m, unsigned hash, const char *channel,
 /* Says why the recipient addr cannot be added, and sets full to the exit code;
  * why is a format with one %s, for addr. */
 static void
-stop_adding(struct mail *m, int code, const char *why, const char *addr)
+say_full(struct mail *m, int code, const char *why, const char *addr)
 {
 	if (m->full == 0)
 		say(why, addr);
@@ -153,7 +153,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	if (is_known(m, hash, channel, host, user))
 		return;
 	if (m->nrcpt == RCPTS_MOST) {
-		stop_adding(m, X_UNAVAILABLE, "with %s the message would have "
+		say_full(m, X_UNAVAILABLE, "with %s the message would have "
 		    "more than 10000 recipients", addr);
 		return;
 	}
@@ -167,7 +167,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
-		stop_adding(m, X_OSERR, "there is no memory for %s", addr);
+		say_full(m, X_OSERR, "there is no memory for %s", addr);
 		return;
 	}
 	p = (char *)(d + 1);
@@ -200,8 +200,10 @@ say_wrong(struct mail *m, const char *text, const char *why, int code)
 		m->code = code;
 }
 
+/* Prints why the address is refused, and adds it as a recipient on the channel
+ * error, whose agent sends the DSN. */
 static void
-add_refused(struct mail *m, const char *addr, const char *why, int code)
+fail_address(struct mail *m, const char *addr, const char *why, int code)
 {
 	say_wrong(m, addr, why, code);
 	add_recipient(m, "error", "refused", addr, addr, 0, why);
@@ -225,7 +227,7 @@ follow_alias(struct mail *m, struct route *alias, const char *given,
 	way.depth = up == NULL ? 1 : up->depth + 1;
 	if (w != NULL || way.depth > ALIASES_DEEP) {
 		m->broken = 1;
-		add_refused(m, given, w != NULL ?
+		fail_address(m, given, w != NULL ?
 		    "its alias leads back to itself" :
 		    "more than 20 aliases lead to one another", X_NOUSER);
 		return;
@@ -272,14 +274,14 @@ add_address(struct mail *m, const char *addr)
 		m->turn = ++turns;
 	m->broken = 0;
 	if (!m->blind)
-		addr = route_skip_uucp(m->routes, addr);
+		addr = route_skip_our_uucp_names(m->routes, addr);
 	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
-		add_refused(m, given, "there is no user after our own UUCP "
+		fail_address(m, given, "there is no user after our own UUCP "
 		    "name", X_NOUSER);
 	else if (m->toobig)
 		add_recipient(m, "error", "toobig", addr, addr, 0, "");
-	else if (m->tame && addr_special_byte(addr))
-		add_refused(m, addr, "this mail may not go to programs, "
+	else if (m->tame && addr_program_or_file_byte(addr))
+		fail_address(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
 		route_address(m, addr, given, NULL);
@@ -315,7 +317,7 @@ mail_add_list(struct mail *m, const char *p, const char *end)
 }
 
 int
-mail_add_path(struct mail *m, const char *path, int keep)
+mail_add_path(struct mail *m, const char *path, int keep_wrong)
 {
 	struct recipient **added = m->rcpts_end;	/* the first new one */
 	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
@@ -324,7 +326,7 @@ mail_add_path(struct mail *m, const char *path, int keep)
 	m->code = m->full = 0;
 	mail_add_list(m, path, path + strlen(path));
 	code = m->full;
-	if (code == 0 && !keep && m->nrouted == nrouted)
+	if (code == 0 && !keep_wrong && m->nrouted == nrouted)
 		code = m->code;
 	if (code == 0)
 		return 0;
@@ -390,7 +392,7 @@ parse_sender(struct mail *m, const char *s)
 		say("sender %s: %s", l.text, l.why);
 	} else if (n != 1) {
 		say("sender %s: it must be one address", s);
-	} else if (addr_special_byte(one)) {
+	} else if (addr_program_or_file_byte(one)) {
 		say("sender %s: nothing can be sent back to it", s);
 	} else {
 		/* with blind, submit -q adds our domain */
@@ -408,7 +410,8 @@ mail_set_sender(struct mail *m, const char *s)
 {
 	int bad = parse_sender(m, s);
 
-	if (m->blind || route_rewrite(m->routes, m->sender, m->rewritten) < 0)
+	if (m->blind || route_rewrite_sender(m->routes, m->sender,
+	    m->rewritten) < 0)
 		strcpy(m->rewritten, m->sender);
 	return bad;
 }
@@ -416,11 +419,11 @@ mail_set_sender(struct mail *m, const char *s)
 static int
 rewrite_sender(const void *arg, const char *addr, char *to)
 {
-	return route_rewrite(arg, addr, to);
+	return route_rewrite_sender(arg, addr, to);
 }
 
 int
-mail_complete(struct mail *m, unsigned long num, const char *id)
+mail_complete_header(struct mail *m, unsigned long num, const char *id)
 {
 	static const char *const names[] = { "from", "sender", "reply-to" };
 	int i, bad = head_complete(&m->head, &m->author, m->sender,

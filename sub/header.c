@@ -207,8 +207,10 @@ is_next_field(struct header *h, struct input *in)
 	return 0;
 }
 
+/* After is_next_field, returns 1 if the next line is the first one and begins
+ * with "From ", as in a mailbox. */
 static int
-is_from_line(const struct header *h)
+is_next_from_line(const struct header *h)
 {
 	return h->n == 0 && h->nrest >= 6 &&
 	    (memcmp(h->rest, "From ", 5) == 0 ||
@@ -227,7 +229,7 @@ head_read(struct header *h, struct input *in)
 	while (why == NULL) {
 		h->body = in->taken - (unsigned long)in->npush;
 		has_name = is_next_field(h, in);
-		if (!has_name && !is_from_line(h))
+		if (!has_name && !is_next_from_line(h))
 			break;
 		for (i = 0; why == NULL && i < h->nrest; i++)
 			why = add_byte(h, (unsigned char)h->rest[i]);
@@ -475,7 +477,7 @@ head_edit(struct header *h, const char *name,
 static int
 add_domain(const void *domain, const char *addr, char *to)
 {
-	if (addr_domain(addr) != NULL || addr_special_byte(addr))
+	if (addr_domain(addr) != NULL || addr_program_or_file_byte(addr))
 		return -1;
 	return text_fmt(to, ADDR_SIZE, "%s@%s", addr, (const char *)domain);
 }

@@ -123,7 +123,8 @@ static long postmanage;		/* seconds */
 static unsigned long postbytes;
 
 static volatile sig_atomic_t leave;	/* a signal ends the run */
-static int wake[2] = { -1, -1 };	/* pipe; the signal ends sleep_for */
+static int wake[2] = { -1, -1 };	/* pipe; the signal ends
+					 * sleep_until_notice */
 static int notices = -1;	/* the socket for notices, or -1 */
 
 /* ---- the envelope ---------------------------------------------------- */
@@ -145,7 +146,7 @@ env_fullname(struct file *q, char *value)
 }
 
 static void
-env_null(struct file *q, char *value)
+env_null_sender(struct file *q, char *value)
 {
 	(void)value;
 	q->is_null = 1;
@@ -156,7 +157,7 @@ static void
 env_channel(struct file *q, char *value)
 {
 	if (strcmp(value, "error") == 0)
-		env_null(q, value);
+		env_null_sender(q, value);
 }
 
 /* Mail from the agent hold skips routes to hold, so that it is not held again.
@@ -224,7 +225,7 @@ static const struct {
 	void	(*apply)(struct file *, char *);	/* NULL: no effect */
 } words[] = {
 	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
-	{ "channel", env_channel }, { "errormsg", env_null },
+	{ "channel", env_channel }, { "errormsg", env_null_sender },
 	{ "envid", env_envid }, { "notaryret", env_ret },
 	{ "authinfo", NULL }, { "bodytype", NULL }, { "comment", NULL },
 	{ "external", NULL }, { "fullname", env_fullname },
@@ -381,7 +382,7 @@ queue_file(struct file *q, const char *path, int fd, const char *name)
 	char id[80] = "-";
 	enum verdict v;
 
-	if (mail_complete(&q->m, name_num(name), name) < 0) {
+	if (mail_complete_header(&q->m, name_num(name), name) < 0) {
 		say("there is no memory for the header");
 		return LATER;
 	}
@@ -534,7 +535,7 @@ open_file(struct file *q)
 
 /* Sets the members that depend on the owner, the directory and the size. */
 static void
-set_rights(struct file *q, long uid)
+classify_file(struct file *q, long uid)
 {
 	const struct routes *routes = q->m.routes;
 	int in_private = strcmp(q->dir, "private") == 0;
@@ -636,7 +637,7 @@ open_and_queue(struct file *q, const struct routes *routes)
 	if (strcmp(q->dir, "private") == 0 && rights_is_ours(uid))
 		uid = accept_parse_hidden_name(q->base, name, sizeof(name));
 	if (mail_init(&q->m, routes, uid) == 0) {
-		set_rights(q, uid);
+		classify_file(q, uid);
 		v = queue_open_file(q);
 	}
 	mail_free(&q->m);
@@ -671,7 +672,7 @@ process_file(const struct run *p, const char *base)
 
 /* Sleeps for this time, or until a notice comes or a signal ends the run. */
 static void
-sleep_for(long seconds)
+sleep_until_notice(long seconds)
 {
 	struct timeval tv;
 	char notice[100];
@@ -725,7 +726,7 @@ lock_runs(const char *po)
 	for (i = 0; fd_lock(fd) < 0; i++) {
 		if ((errno == EACCES || errno == EAGAIN) && i < LOCK_MOST &&
 		    !leave) {
-			sleep_for(1);
+			sleep_until_notice(1);
 			continue;
 		}
 		if (!leave)
@@ -739,7 +740,7 @@ lock_runs(const char *po)
 
 /* Returns 1 for an original in private/ that a crash left there (accept.c). */
 static int
-is_hidden(const char *s)
+is_original_name(const char *s)
 {
 	char name[100];
 
@@ -877,7 +878,7 @@ process_routers(struct run *p)
  * defaults; a table with mistakes may be meant to set other values, so no
  * double bounce is removed until the table is corrected. */
 static int
-load_table(struct routes *routes, const char *table)
+load_table_and_limits(struct routes *routes, const char *table)
 {
 	int bad, bad_table;
 
@@ -914,7 +915,7 @@ process_dirs(struct run *p)
 		if (entry_check_room(p->po, &p->routes, 0.0) < 0 ||
 		    rights_make_dir(p->po, "private", 077) < 0)
 			return X_TEMPFAIL;
-		private_code = process_dir(p, "private", is_hidden);
+		private_code = process_dir(p, "private", is_original_name);
 	}
 	if (path_exists(path_in(p->po, DEFERRED))) {
 		deferred_code = process_dir(p, DEFERRED, deferred_is_name);
@@ -945,7 +946,7 @@ run(const char *po, const char *table)
 	p.table_id = get_table_id(table);
 	if (p.lock < 0)
 		return X_TEMPFAIL;
-	if (load_table(&p.routes, table) < 0) {
+	if (load_table_and_limits(&p.routes, table) < 0) {
 		if (errno != EINVAL)
 			say("%s", p.routes.mistake);
 		text_fmt(p.why, sizeof(p.why), "the table cannot be used: %s",
@@ -967,7 +968,7 @@ on_term(int sig)
 	(void)sig;
 	leave = 1;
 	if (write(wake[1], "", 1) < 0)
-		leave = 1;	/* a full pipe wakes sleep_for, too */
+		leave = 1;	/* a full pipe wakes sleep_until_notice, too */
 	errno = err;
 }
 
@@ -1027,7 +1028,7 @@ struct watch {
 
 /* Returns 1 if the directory may have changed since it was read. */
 static int
-has_changed(struct watch *w, const char *po)
+has_dir_changed(struct watch *w, const char *po)
 {
 	struct stat st;
 
@@ -1057,7 +1058,7 @@ recover_if_due(struct watch *w, const char *po, long every)
 		return;
 	w->due = now.mono + (every < RECOVER_MOST / RECOVER_LOOKS ?
 	    (double)every * RECOVER_LOOKS : RECOVER_MOST);
-	if (has_changed(w, po) && entry_recover(po) < 0)
+	if (has_dir_changed(w, po) && entry_recover(po) < 0)
 		w->known = 0;
 }
 
@@ -1074,7 +1075,7 @@ schedule_deferred_try(struct watch *w, const char *po, const char *table)
 	if (!path_exists(path_in(po, DEFERRED)))
 		return 0;
 	table_id = get_table_id(table);
-	if (has_changed(w, po) || table_id != w->table_id) {
+	if (has_dir_changed(w, po) || table_id != w->table_id) {
 		w->table_id = table_id;
 		wait = defer_next_wait(po, table_id);
 		w->due = wait < 0 ? -1 : now.mono + (double)wait;
@@ -1128,7 +1129,7 @@ run_every(const char *po, const char *table, long every)
 		clock_read();
 		recover_if_due(&transport, po, every);
 		for (i = changed = 0; i < routers.n; i++)
-			changed |= has_changed(&w[i], po);
+			changed |= has_dir_changed(&w[i], po);
 		changed |= schedule_deferred_try(&deferred, po, table);
 		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
@@ -1140,7 +1141,7 @@ run_every(const char *po, const char *table, long every)
 		}
 		tidy_if_due(&tidier, po);
 		if (!leave)
-			sleep_for(every);
+			sleep_until_notice(every);
 	}
 }
 
@@ -1181,7 +1182,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 	if (*po == '/' && *table == '/' && chdir("/") < 0)
 		return X_OSERR;
 	if (every == TIDY_ONLY) {
-		load_table(&routes, table);
+		load_table_and_limits(&routes, table);
 		route_free(&routes);
 	} else if (every == RUN_ONCE) {
 		entry_recover(po);

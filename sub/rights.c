@@ -81,7 +81,7 @@ rights_is_way_in(const char *po, gid_t gid)
 }
 
 int
-rights_has_way_in(const char *po)
+rights_our_gid_is_way_in(const char *po)
 {
 	return bit_gid != getgid() && getuid() != 0 &&
 	    rights_is_way_in(po, bit_gid);

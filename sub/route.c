@@ -192,7 +192,7 @@ expand_pattern(struct routes *t, const char *pattern, char ***to)
 }
 
 static int
-is_local(const char *channel)
+is_local_hold_or_error(const char *channel)
 {
 	return strcmp(channel, "local") == 0 || strcmp(channel, "hold") == 0 ||
 	    strcmp(channel, "error") == 0;
@@ -222,7 +222,7 @@ set_user_form(struct routes *t, struct route *r, const char *s)
 	int no_host = strcmp(r->host, "-") == 0;
 
 	t->word = s != NULL ? s : r->host;
-	if (s == NULL && no_host && is_local(r->channel))
+	if (s == NULL && no_host && is_local_hold_or_error(r->channel))
 		r->user = USER_LOCAL;
 	else if (s == NULL && no_host && has_our_domain(t, r))
 		return "for our own domain on this channel, write a user "
@@ -317,7 +317,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	text_init(&list, members, sizeof(members));
 	addr_start(&l, p, cut_comment(p));
 	while (addr_next(&l)) {
-		if (l.why == NULL && addr_special_byte(l.addr))
+		if (l.why == NULL && addr_program_or_file_byte(l.addr))
 			l.why = "an alias has no programs, files and lists";
 		if (l.why != NULL) {
 			text_fmt(reason, sizeof(reason), "%.200s: %s",
@@ -353,7 +353,8 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	t->word = to;
 	addr_start(&l, to, to + strlen(to));
 	if (strchr(to, '@') == NULL ? !addr_is_domain(to) :
-	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special_byte(to))
+	    !addr_next(&l) || strcmp(l.addr, to) != 0 ||
+	    addr_program_or_file_byte(to))
 		return "the new name of a sender is one address or a domain";
 	r->host = mem_dup(to);
 	return r->host == NULL ? "no memory" : NULL;
@@ -568,7 +569,7 @@ route_free(struct routes *t)
 static void
 make_plain(const char *addr, char *s)
 {
-	int at = addr_domain(addr) != NULL || addr_special_byte(addr) ?
+	int at = addr_domain(addr) != NULL || addr_program_or_file_byte(addr) ?
 	    '@' : '\1';
 	char *p = s;
 
@@ -645,7 +646,7 @@ set_user(struct target *t, const struct routes *table,
 	/* our domain is not added to a path, or to a program, file or list */
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
-	    (addr_special_byte(addr) && strcmp(r->host, "-") == 0))
+	    (addr_program_or_file_byte(addr) && strcmp(r->host, "-") == 0))
 		return text_fmt(t->user, sizeof(t->user), "%s", addr);
 	return text_fmt(t->user, sizeof(t->user), "%s@%s", addr,
 	    table->domain);
@@ -658,7 +659,7 @@ static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)
 {
-	int first = addr_special_byte(t->user), postmaster;
+	int first = addr_program_or_file_byte(t->user), postmaster;
 	char s[ADDR_SIZE + 1];
 	struct route *r;
 
@@ -690,7 +691,7 @@ set_target(struct target *t, const struct routes *table,
 		domain = hop;
 		/* strchr also finds the end, if no name follows the '!' */
 		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
-		    addr_special_byte(addr + n + 1) ||
+		    addr_program_or_file_byte(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
 		    !addr_is_domain(hop))
 			return fail_target(t, X_NOHOST,
@@ -729,7 +730,7 @@ is_sender(const struct routes *table, char *const *patterns, int for_names,
 }
 
 int
-route_rewrite(const struct routes *table, const char *addr, char *to)
+route_rewrite_sender(const struct routes *table, const char *addr, char *to)
 {
 	const struct route *r = table->senders;
 
@@ -750,7 +751,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 {
 	const char *pattern = NULL;
 	struct route *r;
-	int first = addr_special_byte(addr);
+	int first = addr_program_or_file_byte(addr);
 	char s[ADDR_SIZE + 1];
 
 	memset(t, 0, sizeof(*t));
@@ -779,7 +780,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 }
 
 void
-route_print(const struct routes *table)
+route_print_targets(const struct routes *table)
 {
 	const struct route *r;
 	int replaced = 0;	/* an alias replaces all local names */
@@ -799,7 +800,7 @@ route_print(const struct routes *table)
 }
 
 const char *
-route_skip_uucp(const struct routes *table, const char *addr)
+route_skip_our_uucp_names(const struct routes *table, const char *addr)
 {
 	char hop[DOMAIN_SIZE + 2], names[sizeof(table->uucp)];
 	const char *domain = addr_domain(addr), *p;

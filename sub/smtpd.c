@@ -264,7 +264,7 @@ reset_mail(void)
 
 /* Notes the name of the client: 0, or -1 after refusing it. */
 static int
-set_helo(const char *arg)
+set_helo_or_refuse(const char *arg)
 {
 	char *p;
 
@@ -283,14 +283,14 @@ set_helo(const char *arg)
 static void
 do_helo(char *arg)
 {
-	if (set_helo(arg) == 0)
+	if (set_helo_or_refuse(arg) == 0)
 		reply("250 %s", s.how->routes->domain);
 }
 
 static void
 do_ehlo(char *arg)
 {
-	if (set_helo(arg) < 0 || s.how->batch)
+	if (set_helo_or_refuse(arg) < 0 || s.how->batch)
 		return;
 	reply("250-%s", s.how->routes->domain);
 	reply("250-SIZE %lu", s.how->routes->most);

@@ -57,7 +57,7 @@ int	rights_drop(void);
  * Then a file of the group there is out of reach of the user who owns it. */
 int	rights_is_way_in(const char *po, gid_t);
 /* Returns 1 if rights_is_way_in holds for the group of our set-group-id bit. */
-int	rights_has_way_in(const char *po);
+int	rights_our_gid_is_way_in(const char *po);
 /* Returns advice for a user who may not write; valid until the next call. */
 const char *rights_advice(const char *po);
 /* on 1: takes the group of the set-group-id bit, to use public/ and router/; 0:
@@ -105,7 +105,7 @@ int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
 int	addr_is_host(const char *);
 /* Returns the '|', '/' or ':' that the address begins with, quoted or not; or
  * 0.  An agent may take such an address for a program, a file or a list. */
-int	addr_special_byte(const char *);
+int	addr_program_or_file_byte(const char *);
 void	addr_fold_domain(char *);	/* makes the domain lower case */
 
 /* ======================================================================
@@ -167,15 +167,15 @@ void	route_free(struct routes *);
 int	route_find(const struct routes *, const char *sender, const char *addr,
 	    const char *except, const struct route *within, struct target *);
 /* Returns the address without our own names at the beginning of a UUCP path. */
-const char *route_skip_uucp(const struct routes *, const char *addr);
+const char *route_skip_our_uucp_names(const struct routes *, const char *addr);
 /* Rewrites a sender by the table.  The result is in the buffer "to", which has
  * ADDR_SIZE bytes.  Returns 0; or -1 if no line matches or the new address is
  * too long. */
-int	route_rewrite(const struct routes *, const char *addr, char *to);
+int	route_rewrite_sender(const struct routes *, const char *addr, char *to);
 /* Prints the channel and the host of each line, "*" for a host with $h, and
  * after them error/refused, to which refused addresses go.  Leaves out
  * "local -" if an alias for * replaces all local names. */
-void	route_print(const struct routes *);
+void	route_print_targets(const struct routes *);
 /* Returns the addresses of an alias, each with a NUL, an empty one at the end.
  * Returns NULL if an earlier call for this alias had the same turn, a number
  * from 1. */
@@ -335,8 +335,8 @@ void	mail_add_list(struct mail *, const char *p, const char *end);
 /* Adds the recipients of one path, "<anna@x.org>", as mail_add_list: 0; or an
  * exit code with nothing added: X_UNAVAILABLE if there would be too many,
  * X_OSERR without memory, another code if only wrong or refused addresses would
- * be added.  With keep, such addresses are added. */
-int	mail_add_path(struct mail *, const char *path, int keep);
+ * be added.  With keep_wrong, such addresses are added. */
+int	mail_add_path(struct mail *, const char *path, int keep_wrong);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
 void	mail_add_header_rcpts(struct mail *);
@@ -348,7 +348,7 @@ void	mail_fail_all(struct mail *, const char *host);
 int	mail_set_sender(struct mail *, const char *);
 /* Completes the header as head_complete; with an id, also rewrites its
  * senders. */
-int	mail_complete(struct mail *, unsigned long num, const char *id);
+int	mail_complete_header(struct mail *, unsigned long num, const char *id);
 /* If s is the word FULL or HDRS, in capital or small letters, copies it in
  * capitals and returns 0; else returns -1. */
 int	ret_parse(const char *s, char *to);

@@ -103,7 +103,7 @@ aside_make_path(char *to, const char *po, const char *base, const char *end)
 /* Reads the file of the last round, which may be missing or damaged, and begins
  * a round: 0, or -1 if no round is due yet. */
 static int
-begin_round(const char *path)
+begin_round_if_due(const char *path)
 {
 	unsigned long area, hash, since, passed, up = (unsigned long)now.up;
 	struct stat st;
@@ -245,7 +245,7 @@ remove_oldest_bounces(unsigned long most)
  * a new one: 0 if it is removed, else -1.  A number or .control may follow the
  * mark. */
 static int
-expire_bounce(const char *path)
+expire_or_mark_bounce(const char *path)
 {
 	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
 	unsigned long old_run;	/* not 0 in marks of older versions */
@@ -342,7 +342,7 @@ tidy_file(const char *entry)
 	if (tidy.area == POSTMAN) {
 		if (strstr(entry, BOUNCE_MARK) != NULL)
 			tidy.bounces += get_disk_bytes(path);
-		if (expire_bounce(path) == 0)
+		if (expire_or_mark_bounce(path) == 0)
 			/* a control file is not counted */
 			tidy.removed += strstr(entry, CONTROL) == NULL;
 		return;
@@ -398,7 +398,7 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	tidy.po = po;
 	tidy.postmanage = postmanage;
 	text_fmt(path, sizeof(path), "%s/.tidy", po);
-	if (begin_round(path) < 0)
+	if (begin_round_if_due(path) < 0)
 		return;
 	for (i = 0; i < ROUTER; i++)
 		tidy_dir(i, areas[i], "");
