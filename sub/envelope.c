@@ -104,7 +104,7 @@ notify_parse(const char *list, char *to, size_t size)
 /* ---- recipients ------------------------------------------------------ */
 
 static int
-is_known(struct mail *m, unsigned hash, const char *channel,
+has_recipient(struct mail *m, unsigned hash, const char *channel,
     const char *host, const char *user)
 {
 	struct hlink *l;
@@ -150,7 +150,7 @@ add_recipient(struct mail *m, const char *channel, const char *host,
 	struct recipient *d;
 	struct text t;
 
-	if (is_known(m, hash, channel, host, user))
+	if (has_recipient(m, hash, channel, host, user))
 		return;
 	if (m->nrcpt == RCPTS_MOST) {
 		say_full(m, X_UNAVAILABLE, "with %s the message would have "

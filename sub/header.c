@@ -207,8 +207,8 @@ is_next_field(struct header *h, struct input *in)
 	return 0;
 }
 
-/* After is_next_field, returns 1 if the next line is the first one and begins
- * with "From ", as in a mailbox. */
+/* After is_next_field, returns 1 if the next line begins with "From ", as in a
+ * mailbox, and no field came before it. */
 static int
 is_next_from_line(const struct header *h)
 {
@@ -399,7 +399,7 @@ add_name(struct text *t, const char *s)
 }
 
 static void
-add_from(struct text *t, const struct author *a, const char *sender,
+add_from_field(struct text *t, const struct author *a, const char *sender,
     const char *domain)
 {
 	text_add(t, "From: ");
@@ -517,7 +517,7 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 		return -1;
 	text_init(&t, more, sizeof(more));
 	if (head_find(h, NULL, "from") == NULL)
-		add_from(&t, a, sender, domain);
+		add_from_field(&t, a, sender, domain);
 	if (head_find(h, NULL, "date") == NULL) {
 		text_add(&t, "Date: ");
 		add_date(&t, when);
