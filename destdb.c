@@ -235,7 +235,7 @@ parse_record(struct lines *l, long file_age, struct record *r)
 	long used;
 
 	/* a TAB in the last field is damage, too */
-	if (!is_whole_line(l) || text_split(l->line, f, 7) < 0 ||
+	if (!is_whole_line(l) || text_split_tabs(l->line, f, 7) < 0 ||
 	    unescape_word(f[0]) < 0 || unescape_word(f[1]) < 0 ||
 	    unescape(f[6]) < 0 || strlen(f[6]) > WORDS_MOST)
 		return -1;

@@ -441,7 +441,7 @@ move_to_router(struct post *p, char *name)
 	int bad;
 
 	rights_use_group(1);
-	bad = post_send(p) < 0;
+	bad = post_send_or_remove(p) < 0;
 	rights_use_group(0);
 	if (bad)
 		return fail_write(opt.po);
@@ -459,7 +459,7 @@ move_to_queue(const struct mail *m, struct post *p, const char *name,
 {
 	enum verdict v;
 
-	if (post_sync(p) < 0)
+	if (post_sync_or_remove(p) < 0)
 		return fail_write(opt.po);
 	v = entry_put(m, opt.po, p->path, fileno(p->f), name, body);
 	if (v == LATER)

@@ -83,7 +83,7 @@ pipes_make(int *fd, int npipes)
 }
 
 int
-child_wait(pid_t pid, double until)
+child_wait_or_kill(pid_t pid, double until)
 {
 	int status = -1, stopped;
 	pid_t p;

@@ -41,7 +41,7 @@ int	pipes_make(int *fd, int npipes);
 int	pipes_close(const int *fd, int npipes);
 /* Waits for the end of a child and returns its status, or -1.  Kills the child
  * when now.mono reaches until, or when the child is stopped. */
-int	child_wait(pid_t, double until);
+int	child_wait_or_kill(pid_t, double until);
 /* Parses a size in bytes, such as 500, 64k, 1M or 2G: 0, or -1 if the text is
  * no size or the size is above most, the limit. */
 int	size_parse(const char *, unsigned long most, unsigned long *);

@@ -175,7 +175,7 @@ ctl_parse_notify(const char *s, char *orcpt, size_t size)
 /* Returns 1 for the lock of a long process number: 'a' and five digits of base
  * 36, with the delay field behind them. */
 static int
-is_base36(const char *p)
+is_base36_lock(const char *p)
 {
 	return *p == 'a' && strspn(p + 1,
 	    "0123456789abcdefghijklmnopqrstuvwxyz") >= 5 &&
@@ -193,7 +193,7 @@ is_padded_number(const char *p)
 static long
 pid_of(const char *p)
 {
-	int long_form = is_base36(p);
+	int long_form = is_base36_lock(p);
 	char n[7];
 
 	text_fmt(n, sizeof(n), "%.6s", p);
@@ -274,13 +274,13 @@ has_lock_field(const struct ctl *c)
 	const char *p = c->l.line + 2;
 
 	return c->l.len >= 8 && (is_padded_number(p) ||
-	    (c->l.line[1] == '~' && is_base36(p)));
+	    (c->l.line[1] == '~' && is_base36_lock(p)));
 }
 
 /* Reads the lock and delay fields of the current recipient line.  Returns the
  * words behind them, or NULL. */
 static const char *
-parse_rcpt_fields(struct ctl *c)
+parse_lock_and_delay(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 	int i;
@@ -308,7 +308,7 @@ parse_rcpt_fields(struct ctl *c)
 static int
 parse_rcpt(struct ctl *c)
 {
-	const char *p = parse_rcpt_fields(c);
+	const char *p = parse_lock_and_delay(c);
 
 	if (p == NULL || copy_word(&p, c->channel, 1) < 0 ||
 	    copy_word(&p, c->host, !c->keeps_capitals) < 0 ||
@@ -326,7 +326,7 @@ value_of(struct ctl *c)
 }
 
 const char *
-ctl_read_sender(struct ctl *c)
+ctl_parse_sender(struct ctl *c)
 {
 	const char *p = value_of(c);
 	struct text t;
@@ -359,7 +359,7 @@ ctl_seek(struct ctl *c, unsigned long off)
 /* Copies the Message-ID if the current line of a header has it; the field may
  * be folded behind its name. */
 static void
-scan_header(struct ctl *c)
+copy_message_id(struct ctl *c)
 {
 	const char *p = c->l.line;
 	int begins = c->l.len >= MESSAGE_ID_LEN &&
@@ -381,7 +381,7 @@ ctl_next_line(struct ctl *c)
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
 			if (c->msgid[0] == '\0')
-				scan_header(c);
+				copy_message_id(c);
 			continue;
 		}
 		if (c->l.line[0] == 'r' &&
@@ -395,7 +395,7 @@ ctl_next_line(struct ctl *c)
 }
 
 long
-ctl_header_at(const struct ctl *c)
+ctl_header_of_line(const struct ctl *c)
 {
 	return c->in_block && c->l.line[0] == 'm' ?
 	    (long)(c->l.off + c->l.len + 1) : -1;
@@ -463,7 +463,7 @@ count_tag(struct ctl *c, int tag)
 }
 
 static void
-count_rcpt(struct ctl *c)
+scan_rcpt(struct ctl *c)
 {
 	int tag = c->l.line[1];
 
@@ -512,7 +512,7 @@ scan_line(struct ctl *c)
 
 	switch (c->l.line[0]) {
 	case 'r':
-		count_rcpt(c);
+		scan_rcpt(c);
 		break;
 	case 'T':
 		scan_trigger(c);
@@ -534,7 +534,7 @@ scan_line(struct ctl *c)
 	case 's':
 		c->has_s = 1;
 		if (c->nrcpt == 0)
-			strcpy(c->from, *ctl_read_sender(c) == '\0' ? "<>" :
+			strcpy(c->from, *ctl_parse_sender(c) == '\0' ? "<>" :
 			    c->user);
 		break;
 	case 'o':
@@ -559,7 +559,7 @@ scan_line(struct ctl *c)
 
 /* Makes the checks that need the whole file. */
 static void
-scan_end(struct ctl *c)
+check_whole_file(struct ctl *c)
 {
 	if (c->l.error != 0) {
 		log_err("control-read file=%s %s", c->name,
@@ -577,7 +577,7 @@ scan_end(struct ctl *c)
 }
 
 int
-ctl_check_line(struct ctl *c)
+ctl_next_checked_line(struct ctl *c)
 {
 	int letter = CTL_END;	/* until a line is to be returned */
 
@@ -593,7 +593,7 @@ ctl_check_line(struct ctl *c)
 			scan_line(c);
 	}
 	if (letter == CTL_END)
-		scan_end(c);
+		check_whole_file(c);
 	return c->why != NULL ? CTL_BAD : letter;
 }
 
@@ -673,7 +673,7 @@ ctl_next_pending_line(struct ctl *c)
 {
 	int letter, tag;
 
-	while ((letter = ctl_check_line(c)) > 0 && letter != '#') {
+	while ((letter = ctl_next_checked_line(c)) > 0 && letter != '#') {
 		if (letter != 'r')
 			continue;
 		tag = c->l.line[1] == '~' ? clear_stale_lock(c) : c->l.line[1];
@@ -904,7 +904,7 @@ ctl_read_last_field(const char *name, const char *letters, char *value,
 	    (letter = (unsigned char)kept.l.line[0]) != 'r')
 		if (letter != '\0' && strchr(letters, letter) != NULL)
 			found = text_fmt(value, size, "%s", letter == 's' ||
-			    letter == 'e' ? ctl_read_sender(&kept) :
+			    letter == 'e' ? ctl_parse_sender(&kept) :
 			    value_of(&kept));
 	return found;
 }
@@ -932,8 +932,8 @@ header_offset(unsigned long off)
 	while (hdr == 0)
 		if (kept.l.off >= block.from && kept.l.off < block.hdr)
 			hdr = block.hdr;
-		else if (ctl_header_at(&kept) >= 0)
-			hdr = (unsigned long)ctl_header_at(&kept);
+		else if (ctl_header_of_line(&kept) >= 0)
+			hdr = (unsigned long)ctl_header_of_line(&kept);
 		else if (!ctl_next_line(&kept))
 			hdr = NO_HDR;
 	/* recipients before off may belong to an earlier block */

@@ -82,7 +82,7 @@ struct ctl {
 	/* The next six members, and channel, host and user below, are set when
 	 * a line is parsed, as far as the line has them.  Lines that are parsed
 	 * are those of pending recipients, T lines, '#' lines, the line of the
-	 * recipient for ctl_read_rcpt, and s and e lines for ctl_read_sender.
+	 * recipient for ctl_read_rcpt, and s and e lines for ctl_parse_sender.
 	 */
 	int	has_lock_field;	/* the line has room for a lock */
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
@@ -119,22 +119,22 @@ enum ctl_opened ctl_open(struct ctl *, const char *name);
 /* Begins to read a file that the caller has opened; fd may be -1. */
 void	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
-/* What ctl_check_line and ctl_next_pending_line return besides a letter, which
- * is above 0.  CTL_BAD: the file cannot be used, and why is set.  CTL_END: the
- * file is good, and was read to its end. */
+/* What ctl_next_checked_line and ctl_next_pending_line return besides a letter,
+ * which is above 0.  CTL_BAD: the file cannot be used, and why is set.
+ * CTL_END: the file is good, and was read to its end. */
 enum { CTL_BAD = -1, CTL_END };
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and checks it; passes over N lines that belong to no recipient.  Returns the
  * letter of the line, CTL_END or CTL_BAD.  Sets channel, host and user if the
  * line is a recipient with a blank tag or a lock. */
-int	ctl_check_line(struct ctl *);
+int	ctl_next_checked_line(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block,
  * and does not check it: 1, or 0 at the end or on an error, which sets l.error.
  */
 int	ctl_next_line(struct ctl *);
 /* Returns the offset of the header's text if ctl_next_line has just read an m
  * line that begins a header block; else -1. */
-long	ctl_header_at(const struct ctl *);
+long	ctl_header_of_line(const struct ctl *);
 /* Lets ctl_next_line go on with the line at off, a line outside header blocks.
  */
 void	ctl_seek(struct ctl *, unsigned long off);
@@ -144,9 +144,9 @@ void	ctl_seek(struct ctl *, unsigned long off);
 int	ctl_read_rcpt(struct ctl *, unsigned long off);
 /* Copies the address of the current s or e line to user, and returns user: ""
  * if the sender is empty or has the channel error. */
-const char *ctl_read_sender(struct ctl *);
+const char *ctl_parse_sender(struct ctl *);
 /* Reads on to the next pending recipient or '#' line; returns the same as
- * ctl_check_line.  Removes the locks of processes that are gone. */
+ * ctl_next_checked_line.  Removes the locks of processes that are gone. */
 int	ctl_next_pending_line(struct ctl *);
 /* Moves to the next T line of a file that was found good, and sets host: 1, or
  * 0 at the end. */

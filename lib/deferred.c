@@ -31,7 +31,7 @@ deferred_is_name(const char *s)
 }
 
 const char *
-deferred_num_of(const char *entry, char *num, unsigned long size)
+deferred_num_of_why(const char *entry, char *num, unsigned long size)
 {
 	size_t n = strlen(entry), k = sizeof(WHY) - 1;
 
@@ -50,7 +50,7 @@ why_path_of(const char *office, const char *num)
 }
 
 int
-deferred_read(const char *office, const char *num, struct deferred *d)
+deferred_read_why(const char *office, const char *num, struct deferred *d)
 {
 	char line[DEFERRED_WHY + 48];
 	const char *p;
@@ -85,7 +85,8 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 }
 
 int
-deferred_write(const char *office, const char *num, const struct deferred *d)
+deferred_write_why(const char *office, const char *num,
+    const struct deferred *d)
 {
 	const char *path = why_path_of(office, num);
 	char line[DEFERRED_WHY + 48];
@@ -109,7 +110,7 @@ deferred_write(const char *office, const char *num, const struct deferred *d)
 }
 
 int
-deferred_remove(const char *office, const char *num)
+deferred_remove_why(const char *office, const char *num)
 {
 	return unlink(why_path_of(office, num));
 }
@@ -123,12 +124,12 @@ may_have_control(const char *office, const char *dir, const char *mark,
 	char path[PATH_MAX_];	/* path_in would use up its ring */
 
 	return text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office, dir,
-	    mark, name) < 0 || path_exists(path);
+	    mark, name) < 0 || path_may_exist(path);
 }
 
 /* Without transport/, no message is an orphan. */
 int
-office_is_orphan(const char *office, const char *name)
+office_is_orphan_message(const char *office, const char *name)
 {
 	static const char *const marks[] = { "", ".", SUBMIT_MARK, NULL };
 	const char *const *mark, *base = name_base(name), *dir;

@@ -20,20 +20,22 @@ struct deferred {
 int	deferred_is_name(const char *);
 /* Reads office/deferred/NUM.why: 0, or -1 if the file is missing or damaged;
  * the message is then due at once. */
-int	deferred_read(const char *office, const char *num, struct deferred *);
+int	deferred_read_why(const char *office, const char *num,
+	    struct deferred *);
 /* Writes office/deferred/NUM.why, whose modification time is then that of the
  * last try; does not use wait.  0, or -1 with errno. */
-int	deferred_write(const char *office, const char *num,
+int	deferred_write_why(const char *office, const char *num,
 	    const struct deferred *);
 /* Removes office/deferred/NUM.why: 0, or -1 with errno. */
-int	deferred_remove(const char *office, const char *num);
+int	deferred_remove_why(const char *office, const char *num);
 /* Copies the number in the name NUM.why to num, and returns num; NULL if the
  * name has another form. */
-const char *deferred_num_of(const char *entry, char *num, unsigned long size);
+const char *deferred_num_of_why(const char *entry, char *num,
+	    unsigned long size);
 
 /* Returns 1 if the message file office/queue/name has no control file at
  * transport/name nor in the hash directories of this name, nor an unfinished
  * one, whose name begins with a dot or SUBMIT_MARK. */
-int	office_is_orphan(const char *office, const char *name);
+int	office_is_orphan_message(const char *office, const char *name);
 
 #endif

@@ -47,7 +47,7 @@ form_value(char *line, const char *word)
 }
 
 int
-form_next(FILE *form, char line[FORM_LINE])
+form_next_head_line(FILE *form, char line[FORM_LINE])
 {
 	char *value;
 

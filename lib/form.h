@@ -14,7 +14,7 @@ FILE	*form_open(const char *dir, const char *name);
 /* Reads the next line.  Returns 1 for a line of the head, which is without its
  * newline; 0 for the first line of the text, which has its newline, and is
  * empty if there is no text. */
-int	form_next(FILE *, char line[FORM_LINE]);
+int	form_next_head_line(FILE *, char line[FORM_LINE]);
 /* Returns the value of a line of the head that begins with this word; NULL if
  * it begins with another word. */
 char	*form_value(char *line, const char *word);

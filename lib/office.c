@@ -94,7 +94,7 @@ office_hash(const char *base, int level)
  * message file is at path, which ends with a directory of the post office and
  * the name with its hash directories. */
 static unsigned long
-read_starts(const char *path, const char *name)
+read_office_starts(const char *path, const char *name)
 {
 	const char *end = path + strlen(path);
 	char file[PATH_MAX_], line[24] = "";
@@ -182,7 +182,7 @@ spool_id(const char *name, const struct spool_time *at, const char *path,
 	if (lstat(path, &st) < 0 || put_id(&t, name, st.st_mtime, NS(&st)) < 0)
 		return -1;
 	if ((long)st.st_mtime < SANE_WALL)
-		text_add(&t, ".%lu", read_starts(path, name));
+		text_add(&t, ".%lu", read_office_starts(path, name));
 	return t.cut ? -1 : 0;
 }
 

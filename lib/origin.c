@@ -77,7 +77,7 @@ xtext_is_valid(const char *s)
 }
 
 size_t
-utf8_read(const char *s, unsigned long *character)
+utf8_read_multibyte(const char *s, unsigned long *character)
 {
 	static const unsigned long least[] = { 0x80, 0x800, 0x10000UL };
 	const unsigned char *p = (const unsigned char *)s;
@@ -112,7 +112,7 @@ addr_domain(const char *addr)
 }
 
 const char *
-addr_error(const char *s)
+addr_error_status(const char *s)
 {
 	int quoted = 0, c;
 
@@ -141,7 +141,8 @@ can_get_dsn(const char *address)
 
 	return *p != '\0' && strchr("|/-:", *p) == NULL &&
 	    strlen(address) <= ADDRESS_MOST &&
-	    strpbrk(address, "<>") == NULL && addr_error(address) == NULL;
+	    strpbrk(address, "<>") == NULL &&
+	    addr_error_status(address) == NULL;
 }
 
 /* ---- the message ----------------------------------------------------- */
@@ -185,7 +186,7 @@ origin_read_head(struct diags *n, struct head *h)
 /* Reads the header behind the current m line.  Returns 1 if it has
  * DOUBLE_FIELD: the message is a DSN on a DSN. */
 static int
-has_double_field(struct ctl *c)
+has_double_dsn_field(struct ctl *c)
 {
 	size_t len = sizeof(DOUBLE_FIELD) - 1;
 
@@ -202,12 +203,12 @@ static void
 begin_origin_at_line(struct origin *g)
 {
 	g->from = g->w.l.off;
-	if (ctl_header_at(&g->w) >= 0) {
+	if (ctl_header_of_line(&g->w) >= 0) {
 		g->hdr = -1;
 		g->is_double = 0;
 		return;
 	}
-	strcpy(g->sender, ctl_read_sender(&g->w));
+	strcpy(g->sender, ctl_parse_sender(&g->w));
 	g->has_long_sender = g->w.has_long_sender;
 }
 
@@ -220,8 +221,8 @@ end_origin_at_line(struct origin *g)
 		g->to = g->w.l.off;
 	if (g->hdr >= 0)
 		return;
-	g->hdr = ctl_header_at(&g->w);
-	g->is_double = g->hdr >= 0 && has_double_field(&g->w);
+	g->hdr = ctl_header_of_line(&g->w);
+	g->is_double = g->hdr >= 0 && has_double_dsn_field(&g->w);
 }
 
 /* Forgets the origin: the next one is searched for from the beginning of the
@@ -254,7 +255,8 @@ read_origin(struct origin *g, unsigned long off)
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
-		if (letter != 's' && letter != 'e' && ctl_header_at(&g->w) < 0)
+		if (letter != 's' && letter != 'e' &&
+		    ctl_header_of_line(&g->w) < 0)
 			continue;
 		if (g->w.l.off < off) {
 			begin_origin_at_line(g);

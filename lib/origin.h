@@ -52,7 +52,7 @@ int	diag_set_delays(struct diags *, unsigned long count);
 
 /* Reads the UTF-8 character at s.  Returns its length in bytes; 0 for ASCII, a
  * surrogate and bytes that are no UTF-8. */
-size_t	utf8_read(const char *s, unsigned long *character);
+size_t	utf8_read_multibyte(const char *s, unsigned long *character);
 /* Decodes n bytes of xtext (RFC 3461), and cuts the result to the size.
  * xtext_add adds n bytes as xtext. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
@@ -64,7 +64,7 @@ int	xtext_is_valid(const char *);
 const char *addr_domain(const char *);
 /* Returns NULL if the address can stand between < and >, else the status that
  * says why not. */
-const char *addr_error(const char *);
+const char *addr_error_status(const char *);
 /* Returns 1 if a DSN can be sent to this address: it is no program, file or
  * list, and an envelope and a header can contain it. */
 int	can_get_dsn(const char *address);

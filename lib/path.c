@@ -35,8 +35,8 @@ path_in(const char *po, const char *format, ...)
 }
 
 int
-path_walk(const char *po, const char *dir, void (*each)(void *, const char *),
-    void *arg)
+path_walk_messages(const char *po, const char *dir,
+    void (*each)(void *, const char *), void *arg)
 {
 	char name[NAME_MAX_];
 	int i, error = 0;
@@ -64,7 +64,7 @@ path_walk(const char *po, const char *dir, void (*each)(void *, const char *),
 }
 
 int
-path_exists(const char *path)
+path_may_exist(const char *path)
 {
 	struct stat st;
 

@@ -13,9 +13,9 @@ const char *path_in(const char *po, const char *format, ...) LIKE_PRINTF(2, 3);
 /* Calls each() for the name of each message, X/Y/123-45, in a directory of the
  * post office and its hash directories: 0, or -1 with errno if one of them
  * cannot be read. */
-int	path_walk(const char *po, const char *dir,
+int	path_walk_messages(const char *po, const char *dir,
 	    void (*each)(void *, const char *name), void *arg);
 /* Returns 1 unless the file is known to be missing. */
-int	path_exists(const char *);
+int	path_may_exist(const char *);
 
 #endif

@@ -162,7 +162,7 @@ post_remove(struct post *p)
 }
 
 int
-post_sync(struct post *p)
+post_sync_or_remove(struct post *p)
 {
 	if (file_sync(p->f) == 0)
 		return 0;
@@ -212,11 +212,11 @@ sync_dir_of(const struct post *p, const char *dir)
 }
 
 int
-post_send(struct post *p)
+post_send_or_remove(struct post *p)
 {
 	int in_bulk;
 
-	if (post_sync(p) < 0)
+	if (post_sync_or_remove(p) < 0)
 		return -1;
 	in_bulk = p->is_bulk && rename_into(p, OFFICE_BULK) == 0;
 	if ((!in_bulk && rename_into(p, "router") < 0) ||
@@ -229,7 +229,7 @@ post_send(struct post *p)
 }
 
 gid_t
-post_group_of_hold(const char *po)
+post_gid_for_hold_files(const char *po)
 {
 	struct stat st;
 

@@ -267,7 +267,7 @@ text_unescape(char *s)
 }
 
 int
-text_split(char *line, char **field, int n)
+text_split_tabs(char *line, char **field, int n)
 {
 	int i;
 
@@ -877,7 +877,7 @@ file_sync(FILE *f)
  * removed.  Returns a descriptor, or -1 with errno; EAGAIN means that another
  * process replaces the file now. */
 static int
-open_new(const char *path)
+open_new_locked(const char *path)
 {
 	struct stat st, named;
 	int fd, i, is_locked;	/* is_locked: by another process */
@@ -918,7 +918,7 @@ fd_replace(const char *path, void (*print)(FILE *))
 	if (text_fmt(fresh, sizeof(fresh), "%.*s%s%s.new", (int)(name - path),
 	    path, *name == '.' ? "" : ".", name) < 0)
 		return -1;
-	fd = open_new(fresh);
+	fd = open_new_locked(fresh);
 	if (fd < 0)
 		return -1;
 	f = fdopen(fd, "w");

@@ -122,7 +122,7 @@ int	text_escaped_byte(const char *s);
 void	text_unescape(char *);
 /* Cuts a line at its TABs into n fields; the last field has the rest of the
  * line.  0, or -1 if the line has fewer fields. */
-int	text_split(char *line, char **field, int n);
+int	text_split_tabs(char *line, char **field, int n);
 
 /* ---- numbers and spans of time --------------------------------------- */
 

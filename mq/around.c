@@ -183,7 +183,8 @@ note_stray(void *arg, const char *name)
 	long age;
 	int has_control = lstat(path_in(s->po, "transport/%s", name), &st) == 0;
 
-	if (has_control ? st.st_size > 0 : !office_is_orphan(s->po, name))
+	if (has_control ? st.st_size > 0 :
+	    !office_is_orphan_message(s->po, name))
 		return;
 	if (lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
 	    !S_ISREG(st.st_mode))
@@ -218,7 +219,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 	s.po = po;
 	s.rc = 0;
 	q->strays_read = 1;
-	path_walk(po, "queue", note_stray, &s);
+	path_walk_messages(po, "queue", note_stray, &s);
 	return s.rc;
 }
 

@@ -27,7 +27,7 @@ put_text(const char *s)
 	}
 	putchar('"');
 	for (; *s != '\0'; s += n > 0 ? n : 1) {
-		n = utf8_read(s, &c);
+		n = utf8_read_multibyte(s, &c);
 		if (n == 0)
 			c = (*s & 0x80) == 0 ? (unsigned long)*s : 0xfffd;
 		if (c == '"' || c == '\\')

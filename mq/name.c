@@ -154,7 +154,7 @@ mq_find_names(const struct mq_queue *q, const char *po, const char *word,
 		match_name(&f, q->msgs[i].name);
 	errno = 0;
 	if (q == NULL)
-		path_walk(po, "transport", match_name, &f);
+		path_walk_messages(po, "transport", match_name, &f);
 	return f.many;
 }
 
@@ -225,7 +225,8 @@ int
 mq_find_file(const char *word, const char *po, const char *logfile,
     char name[MQ_NAME_MAX])
 {
-	const char *num = mq_router_num(word), *dir, *base = name_parse(word);
+	const char *num = mq_router_num(word), *dir;
+	const char *base = name_parse(word);
 	unsigned many = mq_find_names(NULL, po, base != NULL ? base : word,
 	    name);
 	int error = errno;

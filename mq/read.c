@@ -740,7 +740,7 @@ read_fact(struct reader *r)
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].letter == r->tok[0] &&
-		    text_split(r->tok, f, kinds[i].n) == 0 &&
+		    text_split_tabs(r->tok, f, kinds[i].n) == 0 &&
 		    strchr(f[kinds[i].n - 1], '\t') == NULL)
 			return kinds[i].keep(r, f);
 	/* the scheduler and mailq are installed together */

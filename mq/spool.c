@@ -91,10 +91,10 @@ mq_read_missing(struct mq_queue *q, const char *po)
 		/* The sender stands before the first recipient.  Commands stand
 		 * behind that recipient; they are read for a skipped message
 		 * only. */
-		while ((letter = ctl_check_line(&c)) > 0 && (letter != 'r' ||
-		    m->skipped != NULL))
+		while ((letter = ctl_next_checked_line(&c)) > 0 &&
+		    (letter != 'r' || m->skipped != NULL))
 			if ((letter == 's' || letter == 'e') && c.nrcpt == 0)
-				m->sender = mq_intern(q, ctl_read_sender(&c));
+				m->sender = mq_intern(q, ctl_parse_sender(&c));
 			else if (letter == '#' && m->skipped != NULL)
 				add_cancel_to_reason(q, m, &c);
 		ctl_close(&c);
@@ -172,7 +172,7 @@ add_line(struct mq_queue *q, unsigned msg, struct ctl *c)
 		q->jobs[d->job].what = ctl_cancels[c->cancel];
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
-	sender = q->msgs[msg].sender = mq_intern(q, ctl_read_sender(c));
+	sender = q->msgs[msg].sender = mq_intern(q, ctl_parse_sender(c));
 	return sender == NULL ? -1 : 0;
 }
 
@@ -186,7 +186,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	unsigned i;
 
 	if (open_ctl(&c, po, name) == 0)
-		while ((letter = ctl_check_line(&c)) > 0 &&
+		while ((letter = ctl_next_checked_line(&c)) > 0 &&
 		    strchr("ers", letter) == NULL)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
@@ -198,7 +198,7 @@ load_message(struct mq_queue *q, const char *po, const char *name)
 	m = mq_msg_get(q, name, 1);
 	bad = m == NULL;
 	i = bad ? 0 : (unsigned)(m - q->msgs);
-	for (; !bad && letter > 0; letter = ctl_check_line(&c))
+	for (; !bad && letter > 0; letter = ctl_next_checked_line(&c))
 		bad = add_line(q, i, &c) < 0;
 	ctl_close(&c);
 	if (bad)
@@ -217,7 +217,7 @@ load_missing(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 	unsigned i;
 
 	memset(&s, 0, sizeof(s));
-	if (path_walk(po, "transport", add_name, &s) < 0)
+	if (path_walk_messages(po, "transport", add_name, &s) < 0)
 		s.error = errno;
 	if (s.n > 0)
 		qsort(s.v, s.n, sizeof(*s.v), by_number);
@@ -307,7 +307,7 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 	}
 	if (r->why != NULL)
 		return;
-	while ((letter = ctl_check_line(&c)) > 0) {
+	while ((letter = ctl_next_checked_line(&c)) > 0) {
 		if (letter != 'r' || !is_pending(&c))
 			continue;
 		r->pending++;

@@ -177,7 +177,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	bad = add_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_seek(&n.c, 0);
 	while (ctl_next_line(&n.c))
-		if (ctl_header_at(&n.c) >= 0) {
+		if (ctl_header_of_line(&n.c) >= 0) {
 			put_header(&n.c);
 			break;
 		}
@@ -471,7 +471,8 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 {
 	const char *num = mq_frozen_name(name) != NULL ? mq_frozen_name(name) :
 	    mq_router_num(name), *po = view->postoffice;
-	const char *base = name_parse(name) != NULL ? name_parse(name) : name;
+	const char *base = name_parse(name) != NULL ?
+	    name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
 	unsigned many = find_names(q, base, po, found);
 

@@ -260,7 +260,7 @@ add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 	struct mq_queue *q = t->q;
 	char *f[FIELDS];
 
-	if (text_split(t->line, f, FIELDS) < 0)
+	if (text_split_tabs(t->line, f, FIELDS) < 0)
 		return set_error(t, "the line \"%.100s\" of the scheduler is "
 		    "not understood", t->line);
 	if (*last == NULL || strcmp(f[1], "0") == 0 ||
@@ -297,7 +297,7 @@ add_dest(struct talk *t)
 {
 	char *f[2];
 
-	if (text_split(t->line, f, 2) < 0)
+	if (text_split_tabs(t->line, f, 2) < 0)
 		return set_error(t, "\"%.100s\" is no thread", t->line);
 	f[1][strcspn(f[1], "\t")] = '\0';
 	if (strlen(f[0]) >= MQ_WORD_MAX || strlen(f[1]) >= MQ_WORD_MAX)

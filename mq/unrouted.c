@@ -33,7 +33,7 @@ set_unrouted(struct mq_unrouted *u, struct mq_queue *q, const char *po,
 	u->num = mq_intern(q, f->name);
 	u->age = file_age(f->mtime);
 	u->reason = "";
-	if (deferred_read(po, f->name, &d) == 0) {
+	if (deferred_read_why(po, f->name, &d) == 0) {
 		u->reason = mq_intern(q, d.reason);
 		u->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
 		u->next = (int)d.wait;
@@ -68,7 +68,7 @@ mq_put_deferred(const char *po, const char *num)
 	struct deferred d;
 
 	mq_print("\tcould not be routed yet");
-	if (deferred_read(po, num, &d) == 0)
+	if (deferred_read_why(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
 		    mq_next_try((int)d.wait), mq_reason(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
@@ -105,7 +105,7 @@ fail_release(const char *dir, const char *name)
 static int
 release_file(const char *po, const char *num, int dry)
 {
-	if (!dry && deferred_remove(po, num) < 0 && errno != ENOENT)
+	if (!dry && deferred_remove_why(po, num) < 0 && errno != ENOENT)
 		return fail_release(DEFERRED, num);
 	printf(DEFERRED "/%s: %s\n", num, dry ? "would be released" :
 	    "released, the next run of submit -q tries it");

@@ -42,7 +42,7 @@
 void
 accept_unhide(const char *hidden, const char *path)
 {
-	if (path_exists(path) || rename(hidden, path) < 0)
+	if (path_may_exist(path) || rename(hidden, path) < 0)
 		say("it is now %s", hidden);
 }
 
@@ -51,7 +51,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
     long uid, char *hidden, size_t size)
 {
 	text_fmt(hidden, size, "%s/private/%s.%ld.orig", po, name, uid);
-	if (path_exists(hidden) && strcmp(path, hidden) != 0) {
+	if (path_may_exist(hidden) && strcmp(path, hidden) != 0) {
 		say("%s is there already; try again", hidden);
 		return -1;
 	}
@@ -173,7 +173,8 @@ accept_remove_queued(const char *po, const char *base)
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size ||
-	    orig.st_mtime != copied.st_mtime || office_is_orphan(po, name))
+	    orig.st_mtime != copied.st_mtime ||
+	    office_is_orphan_message(po, name))
 		return -1;
 	/* if a sync fails, the original stays for now */
 	if (entry_sync(po, "queue") == 0 && entry_sync(po, "transport") == 0 &&

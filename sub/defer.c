@@ -29,21 +29,21 @@ defer_move_file(const char *po, const char *path, const char *base,
 
 	if (rights_make_dir(po, DEFERRED, 022) < 0)
 		return -1;
-	if (!is_there && path_exists(to)) {
+	if (!is_there && path_may_exist(to)) {
 		say("stays, as %s is there already", to);
 		return -1;
 	}
-	if (!is_there || deferred_read(po, base, &d) < 0)
+	if (!is_there || deferred_read_why(po, base, &d) < 0)
 		d.tries = 0;
 	d.tries++;
 	d.mark = table_id;
 	text_fmt(d.reason, sizeof(d.reason), "%s", why);
-	if (deferred_write(po, base, &d) < 0)
+	if (deferred_write_why(po, base, &d) < 0)
 		return say_cannot("write the reason for", to);
 	if (is_there || rename(path, to) == 0)
 		return 0;
 	say_cannot("move it to", to);
-	deferred_remove(po, base);
+	deferred_remove_why(po, base);
 	return -1;
 }
 
@@ -52,7 +52,7 @@ defer_wait(const char *po, const char *base, unsigned long table_id)
 {
 	struct deferred d;
 
-	return deferred_read(po, base, &d) < 0 || table_id != d.mark ? 0 :
+	return deferred_read_why(po, base, &d) < 0 || table_id != d.mark ? 0 :
 	    d.wait;
 }
 
@@ -65,9 +65,9 @@ defer_next_wait(const char *po, unsigned long table_id)
 	char num[64];
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		if (deferred_num_of(e->d_name, num, sizeof(num)) != NULL &&
-		    !path_exists(path_in(po, DEFERRED "/%s", num)))
-			deferred_remove(po, num);
+		if (deferred_num_of_why(e->d_name, num, sizeof(num)) != NULL &&
+		    !path_may_exist(path_in(po, DEFERRED "/%s", num)))
+			deferred_remove_why(po, num);
 		if (!deferred_is_name(e->d_name))
 			continue;
 		left = defer_wait(po, e->d_name, table_id);

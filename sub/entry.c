@@ -245,7 +245,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	enum verdict v = TAKEN;
 	FILE *f;
 
-	if (path_exists(ctl) || path_exists(msg)) {
+	if (path_may_exist(ctl) || path_may_exist(msg)) {
 		say("%s is there already; try again", msg);
 		return LATER;
 	}

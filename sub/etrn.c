@@ -25,7 +25,7 @@ etrn_leave_request(const char *po, const char *host)
 		bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0;
 		if (!bad) {
 			errno = EEXIST;
-			bad = path_exists(path) || rename(p.path, path) < 0;
+			bad = path_may_exist(path) || rename(p.path, path) < 0;
 		}
 		post_remove(&p);	/* only closes a renamed file */
 	}

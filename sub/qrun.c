@@ -169,7 +169,7 @@ env_via(struct file *q, char *value)
 {
 	if (strcmp(value, "suspension") == 0)
 		q->m.past_hold = q->ours ||
-		    q->st.st_gid == post_group_of_hold(q->po);
+		    q->st.st_gid == post_gid_for_hold_files(q->po);
 }
 
 static void
@@ -664,7 +664,7 @@ process_file(const struct run *p, const char *base)
 	if (v == LATER && strcmp(p->dir, "private") != 0)
 		defer_move_file(p->po, q.path, base, p->table_id, say_last());
 	if (v == TAKEN && strcmp(p->dir, DEFERRED) == 0)
-		deferred_remove(p->po, base);
+		deferred_remove_why(p->po, base);
 	return v;
 }
 
@@ -917,7 +917,7 @@ process_dirs(struct run *p)
 			return X_TEMPFAIL;
 		private_code = process_dir(p, "private", is_original_name);
 	}
-	if (path_exists(path_in(p->po, DEFERRED))) {
+	if (path_may_exist(path_in(p->po, DEFERRED))) {
 		deferred_code = process_dir(p, DEFERRED, deferred_is_name);
 		/* called to remove reasons without files */
 		defer_next_wait(p->po, p->table_id);
@@ -1072,7 +1072,7 @@ schedule_deferred_try(struct watch *w, const char *po, const char *table)
 	unsigned long table_id;
 	long wait;
 
-	if (!path_exists(path_in(po, DEFERRED)))
+	if (!path_may_exist(path_in(po, DEFERRED)))
 		return 0;
 	table_id = get_table_id(table);
 	if (has_dir_changed(w, po) || table_id != w->table_id) {

@@ -51,9 +51,9 @@ recover_entry(const char *po, const char *name)
 		return 0;	/* no name of entry_make_name */
 	dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	abandoned = entry_is_abandoned(dot, dead);
-	if (!path_exists(msg))
+	if (!path_may_exist(msg))
 		return dead && abandoned ? unlink(dot) : -1;
-	if (!abandoned || path_exists(ctl) || rename(dot, ctl) < 0)
+	if (!abandoned || path_may_exist(ctl) || rename(dot, ctl) < 0)
 		return -1;
 	say("%s: queued now, after a crash", ctl);
 	entry_notify(po, name);

@@ -268,8 +268,8 @@ expire_or_mark_bounce(const char *path)
 		    unlink(path) : -1;
 	}
 	if (text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "0-%lu%s",
-	    (int)(mark - path), path, now_hour, p) == 0 && !path_exists(to) &&
-	    rename(path, to) < 0)
+	    (int)(mark - path), path, now_hour, p) == 0 &&
+	    !path_may_exist(to) && rename(path, to) < 0)
 		say_cannot("rename", path);
 	return -1;
 }
@@ -299,7 +299,7 @@ set_aside_both(const char *path, const char *name)
 	ctl = path_in(tidy.po, "postman/%s" CONTROL, name_base(to));
 	if (rename(path, ctl) < 0)
 		return;
-	if (office_is_orphan(tidy.po, name) && rename(msg, to) < 0 &&
+	if (office_is_orphan_message(tidy.po, name) && rename(msg, to) < 0 &&
 	    errno != ENOENT)
 		say_cannot("rename to", to);
 	say("it was unfinished for a day; it is now %s", ctl);
@@ -321,8 +321,9 @@ is_candidate(const char *entry)
 		return deferred_is_name(entry);
 	case QUEUE:
 		/* the path behind "queue/" is the name, X/Y/NAME */
-		return name_parse(entry) != NULL && office_is_orphan(tidy.po,
-		    path_in(tidy.dir, "%s", entry) + sizeof("queue"));
+		return name_parse(entry) != NULL &&
+		    office_is_orphan_message(tidy.po, path_in(tidy.dir, "%s",
+		    entry) + sizeof("queue"));
 	}
 	pid = get_writer(entry);
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;

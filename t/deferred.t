@@ -399,7 +399,7 @@ main(int argc, char **argv)
 		kept += st.st_mtime == at[i];
 		spool_id("9", NULL, "deferred/9", id, sizeof(id));
 		if (beside_count(".", "deferred", &b) < 0 || b.n != 1 ||
-		    deferred_read(".", "9", &d) < 0 || d.next < d.last)
+		    deferred_read_why(".", "9", &d) < 0 || d.next < d.last)
 			return 1;
 	}
 	printf("%d kept\n", kept);

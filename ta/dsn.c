@@ -267,7 +267,7 @@ form_has_address(void)
 	form = dsn_open_form(&dsn);
 	if (form == NULL)
 		return 0;
-	while (!found && form_next(form, line))
+	while (!found && form_next_head_line(form, line))
 		found = (value = form_value(line, "ADR")) != NULL &&
 		    form_address(value, &n) != NULL;
 	fclose(form);
@@ -536,7 +536,7 @@ send_items(void)
 	marked = !job.is_delay || mark_items(1) == 0;
 	if (!marked)
 		post_remove(&post);
-	if (!marked || post_send(&post) < 0) {
+	if (!marked || post_send_or_remove(&post) < 0) {
 		err = errno;
 		if (job.is_delay)
 			mark_items(0);

@@ -82,7 +82,7 @@ static size_t
 utf8_length(const char *s)
 {
 	unsigned long c;
-	size_t n = utf8_read(s, &c);
+	size_t n = utf8_read_multibyte(s, &c);
 
 	return n > 0 && c >= 0xa0 ? n : 0;
 }
@@ -136,7 +136,7 @@ put_form(FILE *f, FILE *form)
 	char line[FORM_LINE];
 
 	rewind(form);
-	while (form_next(form, line))
+	while (form_next_head_line(form, line))
 		;
 	do {
 		if (line[strspn(line, "\r")] == '\n')
@@ -234,7 +234,7 @@ put_address(FILE *f, const char *field, const char *user)
 			continue;
 		}
 		if (n > 0)
-			utf8_read(user, &u);
+			utf8_read_multibyte(user, &u);
 		user += n > 0 ? n - 1 : 0;
 		text_add(&t, "\\x{");
 		for (shift = 20; shift > 4 && u >> shift == 0; )
@@ -504,7 +504,7 @@ put_envelope(struct draft *d, const char *sender)
 		put_addressee(f, "postmaster", 10);
 	if (d->form != NULL) {
 		rewind(d->form);
-		while (form_next(d->form, line))
+		while (form_next_head_line(d->form, line))
 			if ((value = form_value(line, "ADR")) != NULL &&
 			    (address = form_address(value, &n)) != NULL)
 				put_addressee(f, address, n);
@@ -534,7 +534,7 @@ put_form_fields(struct draft *d, char *subject, size_t size)
 	int sub;
 
 	rewind(d->form);
-	while (form_next(d->form, line)) {
+	while (form_next_head_line(d->form, line)) {
 		value = line + 4;
 		sub = form_value(line, "SUB") != NULL;
 		if (sub || ctl_is_word(value, 8, "SUBJECT:")) {
@@ -989,7 +989,7 @@ dsn_write(struct dsn *r, struct post *p)
 	if (result < 0)
 		post_remove(&d.post);
 	else
-		result = post_sync(&d.post);
+		result = post_sync_or_remove(&d.post);
 	*p = d.post;
 	return result;
 }

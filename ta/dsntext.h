@@ -64,8 +64,8 @@ struct dsn {
  * the forms, that socket, /dev/urandom, and the post office, which is the
  * parent of the working directory. */
 int	dsn_agent_setup(struct dsn *, const char *machine, const char *router);
-/* Writes the DSN into private/ and syncs it, for post_send: 0, or -1 with errno
- * and no file left. */
+/* Writes the DSN into private/ and syncs it, for post_send_or_remove: 0, or -1
+ * with errno and no file left. */
 int	dsn_write(struct dsn *, struct post *);
 /* Returns a new item, zeroed, or NULL if there is no memory. */
 struct item *dsn_add_item(struct dsn *);

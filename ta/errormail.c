@@ -158,7 +158,7 @@ send_dsn(const struct lib_job *job, const struct lib_rcpt *first,
 		it->off = r->off;
 		it->rcpt = r;
 	}
-	return dsn_write(&dsn, post) < 0 ? -1 : post_send(post);
+	return dsn_write(&dsn, post) < 0 ? -1 : post_send_or_remove(post);
 }
 
 /* Sends the DSN and reports the verdict of its recipients. */

@@ -509,7 +509,7 @@ end_talker(double seconds)
 	int status;
 
 	set_until(seconds);
-	status = child_wait(side.pid, side.until);
+	status = child_wait_or_kill(side.pid, side.until);
 	side.pid = 0;
 	close(side.in);
 	if (side.out >= 0)

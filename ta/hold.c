@@ -109,7 +109,7 @@ is_true_in_child(int (*ask)(const char *, int), const char *name, int kind)
 	if (pid < 0)
 		return 0;
 	clock_read();
-	status = child_wait(pid, now.mono + LOOKUP_LIMIT);
+	status = child_wait_or_kill(pid, now.mono + LOOKUP_LIMIT);
 	return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 #endif
@@ -360,7 +360,7 @@ set_owner(int fd, long priv)
 	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
 	    user_find_ids("nobody", &uid, &gid) < 0)
 		return -1;
-	return fchown(fd, uid, post_group_of_hold(".."));
+	return fchown(fd, uid, post_gid_for_hold_files(".."));
 }
 
 /* Sends the message to the router: 0, or -1 with errno and no file left. */
@@ -389,7 +389,7 @@ resubmit(const struct lib_rcpt *r)
 		post_remove(&p);
 		return -1;
 	}
-	return post_send(&p);
+	return post_send_or_remove(&p);
 }
 
 /* ---- jobs ------------------------------------------------------------ */

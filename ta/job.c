@@ -180,7 +180,7 @@ struct walk {
 static void
 set_sender(struct walk *w)
 {
-	const char *p = ctl_read_sender(&w->c);
+	const char *p = ctl_parse_sender(&w->c);
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
@@ -289,9 +289,9 @@ apply_line(struct walk *w, int letter)
 		cancel_rcpts(w);
 		break;
 	case 'm':	/* the header of all recipients since the last header */
-		for (; ctl_header_at(&w->c) >= 0 && w->bare != NULL;
+		for (; ctl_header_of_line(&w->c) >= 0 && w->bare != NULL;
 		    w->bare = w->bare->next)
-			w->bare->hdr = ctl_header_at(&w->c);
+			w->bare->hdr = ctl_header_of_line(&w->c);
 		break;
 	}
 }
@@ -331,7 +331,7 @@ job_scan(struct lib_job *job, const char *channel, const char *host,
 	w.end = &job->rcpts;
 	ctl_start(&w.c, job->ctl, job->name);
 	w.c.keeps_capitals = 1;
-	while ((letter = ctl_check_line(&w.c)) > 0)
+	while ((letter = ctl_next_checked_line(&w.c)) > 0)
 		apply_line(&w, letter);
 	job->body = w.c.body;
 	if (letter == CTL_BAD)

@@ -274,7 +274,7 @@ is_message_missing(const char *name)
 	int level;
 
 	for (level = 0; level < OFFICE_LEVELS; level++)
-		if (path_exists(path_in("../queue", "%s%s",
+		if (path_may_exist(path_in("../queue", "%s%s",
 		    office_dir(office_hash(base, level)), base)))
 			return 0;
 	return lstat(name, &st) == 0;

@@ -424,8 +424,9 @@ report_unreached(struct lib_job *job)
 static int
 check_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
-	const char *from = addr_error(r->from->address);
-	const char *user = *r->user == '\0' ? "5.1.3" : addr_error(r->user);
+	const char *from = addr_error_status(r->from->address);
+	const char *user = *r->user == '\0' ? "5.1.3" :
+	    addr_error_status(r->user);
 
 	if (from != NULL)
 		lib_report(job, r, X_NOUSER, strcmp(from, "5.1.3") == 0 ?

@@ -286,7 +286,7 @@ via_close(struct via *v, char *why, size_t size)
 		}
 	}
 	end_line(&e);
-	status = child_wait(v->pid, until);
+	status = child_wait_or_kill(v->pid, until);
 	close(v->err);
 	v->pid = 0;
 	if (e.best[0] != '\0')

@@ -106,7 +106,8 @@ walk(int fd)
 
 	nrcpts = 0;
 	ctl_start(&c, fd, "A/" NAME);
-	for (; (letter = ctl_check_line(&c)) > 0; first = 0, last = c.l.off) {
+	for (; (letter = ctl_next_checked_line(&c)) > 0;
+	    first = 0, last = c.l.off) {
 		fuzz_must(first || c.l.off > last, "lines ascend");
 		fuzz_must(letter == (unsigned char)before[c.l.off],
 		    "with their letters");
@@ -115,10 +116,10 @@ walk(int fd)
 		else if (letter == 'T')
 			is_word(c.host, 1);
 		else if (letter == 's' || letter == 'e')
-			ctl_read_sender(&c);
+			ctl_parse_sender(&c);
 	}
 	fuzz_must((letter == CTL_BAD) == (c.why != NULL), "there is a reason");
-	fuzz_must(ctl_check_line(&c) == letter || letter == CTL_END,
+	fuzz_must(ctl_next_checked_line(&c) == letter || letter == CTL_END,
 	    "and no way on");
 	if (letter == CTL_BAD)
 		nrcpts = 0;
