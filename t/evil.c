@@ -91,7 +91,7 @@ handle_line(const char *s, size_t n)
 	char line[200];
 
 	text_fmt(line, sizeof(line), "%.*s", (int)n, s);
-	dead_write(opt.dead, line);
+	dead_update_file(opt.dead, line);
 }
 
 static void

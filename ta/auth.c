@@ -262,13 +262,13 @@ auth_login(struct esmtp *c, const struct auth *a)
 
 	c->phase = PHASE_AUTH;
 	if (a->trouble[0] != '\0')
-		return esmtp_refuse(c, "4.3.5", a->trouble);
+		return esmtp_quit_with_reason(c, "4.3.5", a->trouble);
 	if (!a->found)
-		return esmtp_refuse(c, "4.3.5", "the file of -A has no line "
-		    "for it, nor for the sender");
+		return esmtp_quit_with_reason(c, "4.3.5", "the file of -A has "
+		    "no line for it, nor for the sender");
 	if (!(c->can & (CAN_PLAIN | CAN_LOGIN)))
-		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
-		    "nor AUTH LOGIN");
+		return esmtp_quit_with_reason(c, "4.7.0", "it offers neither "
+		    "AUTH PLAIN nor AUTH LOGIN");
 	set_secrets(c, a);
 	if (c->can & CAN_PLAIN) {
 		text_fmt(line, sizeof(line), "AUTH PLAIN %s", coded_both);

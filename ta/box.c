@@ -80,7 +80,7 @@ box_defer(struct mail *m, const char *fault)
 
 /* The status depends on err, the errno of a system call on path. */
 int
-box_failed(struct mail *m, const char *verb, const char *path, int err)
+box_defer_error(struct mail *m, const char *verb, const char *path, int err)
 {
 	const char *status = "4.3.0";
 
@@ -226,7 +226,7 @@ make_dot_lock(struct mail *m)
 		if (errno == EACCES || errno == EPERM || errno == EROFS)
 			return 0;
 		if (errno != EEXIST)
-			return box_failed(m, "make", m->lock, errno);
+			return box_defer_error(m, "make", m->lock, errno);
 		if (remove_stale_lock(m->lock) == 0 && ++removed == 1)
 			continue;	/* only the first retry is without a
 					 * nap, so that the loop ends */
@@ -360,12 +360,12 @@ box_head(const struct mail *m, int with_from, struct text *t)
 /* If the box has room for the message, reports BEGUN with the name of its file
  * in tmp: 0 or -1. */
 static int
-begin_message(struct mail *m, const char *tmp_name)
+report_begun_if_room(struct mail *m, const char *tmp_name)
 {
 	if (is_beyond_limit(m, m->job->size - (off_t)m->job->body))
 		return defer_full(m);
 	return send_outcome(m, BEGUN, tmp_name) < 0 ?
-	    box_failed(m, "report the place of the message in", m->box,
+	    box_defer_error(m, "report the place of the message in", m->box,
 	    errno) : 0;
 }
 
@@ -385,7 +385,7 @@ write_message(struct mail *m, const char *path, int is_mbox)
 	f.put = put_bytes;
 	f.out = m;
 	f.quotes = f.requotes = f.in_body = is_mbox;
-	unread = lib_pass_message(m->job, m->rcpt, filter_put, &f) < 0;
+	unread = lib_pass_message(m->job, m->rcpt, filter_convert, &f) < 0;
 	filter_flush(&f);
 	if (is_mbox)
 		put_text(m, f.last == '\n' ? "\n" : "\n\n");
@@ -397,7 +397,8 @@ write_message(struct mail *m, const char *path, int is_mbox)
 		    "the message cannot be read, or is being changed");
 	if (m->error == 0 && fd_sync(m->fd) < 0)
 		m->error = errno;
-	return m->error == 0 ? 0 : box_failed(m, "write to", path, m->error);
+	return m->error == 0 ? 0 :
+	    box_defer_error(m, "write to", path, m->error);
 }
 
 /* ---- mbox ------------------------------------------------------------ */
@@ -438,7 +439,7 @@ give_box(struct mail *m, int fd)
 	if (geteuid() == m->user->uid ||
 	    fchown(fd, m->user->uid, m->user->gid) == 0)
 		return 0;
-	return box_failed(m, "give away", m->box, errno);
+	return box_defer_error(m, "give away", m->box, errno);
 }
 
 /* Makes an empty box, unless there is one, and gives it to its user: 0 or -1.
@@ -454,7 +455,7 @@ make_box(struct mail *m)
 	fd = open(m->box, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return errno == EEXIST ? 0 :
-		    box_failed(m, "make", m->box, errno);
+		    box_defer_error(m, "make", m->box, errno);
 	result = give_box(m, fd);
 	close(fd);
 	if (result < 0)
@@ -489,7 +490,7 @@ open_box(struct mail *m)
 	if (m->fd < 0 && lstat(m->box, &st) == 0 && check_box(m, &st) < 0)
 		return -1;
 	if (m->fd < 0)
-		return box_failed(m, "open", m->box, err);
+		return box_defer_error(m, "open", m->box, err);
 	if (check_box(m, &st) == 0)
 		return 0;
 	close(m->fd);
@@ -517,7 +518,7 @@ open_locked(struct mail *m)
 				continue;
 			close(m->fd);
 			return is_taken ? box_defer(m, "is in use") :
-			    box_failed(m, "lock", m->box, err);
+			    box_defer_error(m, "lock", m->box, err);
 		}
 		if (fstat(m->fd, &st) == 0 && st.st_nlink == 1 &&
 		    !is_replaced(m->fd, m->box))
@@ -529,7 +530,7 @@ open_locked(struct mail *m)
 
 /* Adds the empty line that the last message may lack. */
 static void
-put_empty_line(struct mail *m)
+ensure_empty_line(struct mail *m)
 {
 	char tail[2] = { '\n', '\n' };	/* the last two bytes of the box */
 	off_t at = m->before > 2 ? m->before - 2 : 0;
@@ -569,19 +570,19 @@ append_message(struct mail *m)
 	size_t n;
 
 	if (fstat(m->fd, &st) < 0)
-		return box_failed(m, "read", m->box, errno);
+		return box_defer_error(m, "read", m->box, errno);
 	m->before = st.st_size;
 	m->end->dev = st.st_dev;
 	m->end->ino = st.st_ino;
-	if (begin_message(m, "") < 0)
+	if (report_begun_if_room(m, "") < 0)
 		return -1;
-	put_empty_line(m);
+	ensure_empty_line(m);
 	if (write_message(m, m->box, 1) == 0) {
 		if (m->before > 0 || sync_parent(m->box) == 0) {
 			send_outcome(m, THERE, "");
 			return 0;
 		}
-		box_failed(m, "write to", m->box, errno);
+		box_defer_error(m, "write to", m->box, errno);
 	}
 	n = strlen(m->end->text);
 	if (cut_back(m) < 0)
@@ -594,7 +595,7 @@ append_message(struct mail *m)
  * that begins with "From "; a second such line means that another program has
  * appended mail. */
 static int
-is_only_our_message(struct mail *m)
+is_tail_our_message(struct mail *m)
 {
 	static const char word[] = "From ";
 	char buf[4096];
@@ -631,10 +632,10 @@ remove_part(struct mail *m)
 	    st.st_dev != begun->dev || st.st_size < begun->before)
 		return -1;
 	m->before = begun->before;
-	if (!is_only_our_message(m))
+	if (!is_tail_our_message(m))
 		return box_defer(m, "has other mail behind a part of a "
 		    "message");
-	return cut_back(m) < 0 ? box_failed(m, "cut", m->box, errno) : 0;
+	return cut_back(m) < 0 ? box_defer_error(m, "cut", m->box, errno) : 0;
 }
 
 /* Opens the box, and calls use, which changes the box: 0 or -1.  box.lock is
@@ -687,28 +688,28 @@ deliver_to_maildir(struct mail *m)
 		text_fmt(tmp, sizeof(tmp), "%s%s", m->box, subdir[i]);
 		if (mkdir(tmp, 0700) == 0 ? sync_parent(tmp) < 0 :
 		    errno != EEXIST)
-			return box_failed(m, "make", tmp, errno);
+			return box_defer_error(m, "make", tmp, errno);
 	}
 	make_names(m, tmp, new, sizeof(tmp));
 	if (m->size_limit > 0)
 		m->before = sum_bytes(m, "new") + sum_bytes(m, "cur");
-	if (begin_message(m, strrchr(tmp, '/') + 1) < 0)
+	if (report_begun_if_room(m, strrchr(tmp, '/') + 1) < 0)
 		return -1;
 	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
-		return box_failed(m, "make", tmp, errno);
+		return box_defer_error(m, "make", tmp, errno);
 	result = write_message(m, tmp, 0);
 	close(m->fd);		/* the file is synced already */
 	/* a file system without links gets a rename */
 	if (result == 0 && link(tmp, new) < 0 &&
 	    (errno == EEXIST || rename(tmp, new) < 0))
-		result = box_failed(m, "make", new, errno);
+		result = box_defer_error(m, "make", new, errno);
 	unlink(tmp);
 	if (result < 0)
 		return -1;
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
 	if (dir_sync(tmp) < 0) {
-		box_failed(m, "sync", tmp, errno);
+		box_defer_error(m, "sync", tmp, errno);
 		unlink(new);	/* so that the next try adds no second one */
 		return -1;
 	}

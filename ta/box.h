@@ -69,7 +69,7 @@ struct mail {
 int	box_set_outcome(struct outcome *, int code, const char *status,
 	    const char *text);
 int	box_defer(struct mail *, const char *fault);	/* 4.2.0 BOX FAULT */
-int	box_failed(struct mail *, const char *verb, const char *path,
+int	box_defer_error(struct mail *, const char *verb, const char *path,
 	    int err);		/* cannot VERB PATH: strerror(err) */
 
 /* Adds the lines that delivery puts before the message: the "From " line if

@@ -158,7 +158,7 @@ print_list(FILE *f)
 }
 
 void
-dead_write(const char *path, const char *line)
+dead_update_file(const char *path, const char *line)
 {
 	if ((line[0] != '+' && line[0] != '-') || line[1] != ' ' ||
 	    !is_address(line + 2))

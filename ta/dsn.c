@@ -382,7 +382,7 @@ next_item(struct diags *d, struct item *it)
  * added.  A message of another job that cannot be opened is left for that
  * job. */
 static int
-add_message(const char *name)
+add_message_items(const char *name)
 {
 	const struct origin *g = &dsn.origin;
 	unsigned first = dsn.n;
@@ -471,7 +471,7 @@ begin_pause(const char *sender)
 /* Adds the job's message to the sender's pause.  Returns the seconds until the
  * pause ends, 0 if there is no pause. */
 static long
-join_pause(const char *sender)
+add_job_to_pause(const char *sender)
 {
 	struct pause *p = find_pause(sender);
 	unsigned i;
@@ -567,11 +567,11 @@ send_dsn(void)
 	unsigned i;
 
 	dsn.n = dsn.nfiles = 0;
-	if (add_message(job.name) < 0)
+	if (add_message_items(job.name) < 0)
 		return -1;
 	for (i = 0; p != NULL && i < p->n && dsn.nfiles < FILES_MOST; i++)
 		if (strcmp(p->names[i], job.name) != 0 &&
-		    add_message(p->names[i]) < 0)
+		    add_message_items(p->names[i]) < 0)
 			return -1;
 	if (dsn.n == 0)
 		return 0;	/* the message has ended */
@@ -688,7 +688,8 @@ send_all(long *wait)
 		begin_walk();
 		/* find the first item whose sender has no pause */
 		while ((found = next_item(&dsn.diags, &it)) != 0 &&
-		    !job.is_delay && (w = join_pause(dsn.origin.sender)) != 0)
+		    !job.is_delay &&
+		    (w = add_job_to_pause(dsn.origin.sender)) != 0)
 			if (*wait == 0 || w < *wait)
 				*wait = w;
 		if (check_walk(&dsn.diags) < 0)
@@ -778,7 +779,7 @@ main(int argc, char **argv)
 	unsigned long most = 65536UL;
 	int c;
 
-	dsn.forms = lib_share("forms");
+	dsn.forms = lib_share_path("forms");
 	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case 'd': dsn.forms = optarg; break;
@@ -799,5 +800,5 @@ main(int argc, char **argv)
 	 * are in the answers */
 	logs.level = L_ERR - 1;
 	return dsn_agent_setup(&dsn, name, opt.router) < 0 ? X_OSERR :
-	    lib_serve(work);
+	    lib_serve_messages(work);
 }

@@ -436,8 +436,8 @@ copy_piece(void *copy, const char *s, size_t n)
 static int
 copy_head(struct copy *c, const struct dsn *r)
 {
-	return r->hdr >= 0 && job_header(r->diags.c.l.fd, r->hdr, copy_piece,
-	    c) == COPY_ERROR ? -1 : 0;
+	return r->hdr >= 0 && job_copy_header(r->diags.c.l.fd, r->hdr,
+	    copy_piece, c) == COPY_ERROR ? -1 : 0;
 }
 
 static int
@@ -451,8 +451,8 @@ copy_body(struct copy *c, const struct dsn *r)
 	fd = fd_open_plain(path, O_RDONLY, NULL);
 	if (fd < 0)
 		return -1;
-	end = job_copy(fd, (off_t)r->head.body, (off_t)c->most + 1, copy_piece,
-	    c);
+	end = job_copy_bytes(fd, (off_t)r->head.body, (off_t)c->most + 1,
+	    copy_piece, c);
 	close(fd);
 	return end == COPY_ERROR ? -1 : 0;
 }

@@ -247,7 +247,7 @@ main(int argc, char **argv)
 	int c, named = 0;
 
 	command.channel = env_get("CHANNEL", "error");
-	dsn.forms = lib_share("forms");
+	dsn.forms = lib_share_path("forms");
 	dsn.most = 65536L;
 	dsn.describe = describe_item;
 	while ((c = lib_next_option(argc, argv, &command)) != -1)

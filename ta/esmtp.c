@@ -65,15 +65,15 @@ log_line(const char *mark, const char *s)
 /* ---- the end --------------------------------------------------------- */
 
 /* Closes the connection.  If a program made the connection, via_close sets
- * why. */
+ * program_words. */
 static void
-close_connection(struct esmtp *c, char *why, size_t size)
+close_without_quit(struct esmtp *c, char *program_words, size_t size)
 {
 	if (c->fd >= 0)
 		close(c->fd);
 	if (c->via.pid > 0) {
 		close(c->to);
-		via_close(&c->via, why, size);
+		via_close(&c->via, program_words, size);
 	}
 	c->fd = -1;
 	c->have = c->used = c->nout = 0;
@@ -84,7 +84,7 @@ esmtp_close(struct esmtp *c)
 {
 	char why[100];
 
-	close_connection(c, why, sizeof(why));
+	close_without_quit(c, why, sizeof(why));
 }
 
 /* Ends the connection for this reason.  Returns -1. */
@@ -111,7 +111,7 @@ end_closed(struct esmtp *c)
 	if (c->via.pid == 0 || c->reply[0] != '\0')
 		return end_with(c, "4.4.2", "%s",
 		    "the connection was closed by the other side");
-	close_connection(c, why, sizeof(why));
+	close_without_quit(c, why, sizeof(why));
 	c->phase = PHASE_CONNECT;
 	return end_with(c, "4.4.1", "the program of -X: %s", why);
 }
@@ -458,7 +458,7 @@ esmtp_quit(struct esmtp *c)
 }
 
 int
-esmtp_refuse(struct esmtp *c, const char *status, const char *why)
+esmtp_quit_with_reason(struct esmtp *c, const char *status, const char *why)
 {
 	esmtp_quit(c);
 	return end_with(c, status, "%s", why);
@@ -484,7 +484,7 @@ is_this_machine(const struct esmtp *c, const struct net_opt *opt)
  * the connection is over without a reply to HELO, and then the reply to EHLO is
  * the reason. */
 static int
-say_helo(struct esmtp *c, const char *line)
+exchange_helo(struct esmtp *c, const char *line)
 {
 	static struct esmtp refused;	/* a copy, with the reply to EHLO */
 
@@ -502,7 +502,7 @@ say_helo(struct esmtp *c, const char *line)
 /* Says EHLO, and HELO if EHLO is refused: 0 or -1.  If takes_greeting is 1, a
  * program has taken the greeting, and may pass it on in front of the reply. */
 static int
-say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
+exchange_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 {
 	char line[NET_NAME + 10], near[64];
 
@@ -524,7 +524,7 @@ say_ehlo(struct esmtp *c, const char *name, int takes_greeting)
 		return -1;	/* 220 was the greeting */
 	if (c->code >= 500) {
 		text_fmt(line, sizeof(line), "HELO %s", name);
-		if (say_helo(c, line) < 0)
+		if (exchange_helo(c, line) < 0)
 			return -1;
 	}
 	if (c->code / 100 == 2)
@@ -585,5 +585,5 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	}
 	if (is_this_machine(c, opt))
 		return end_with(c, "5.4.6", "%s", "it is this machine");
-	return say_ehlo(c, opt->self, takes_greeting);
+	return exchange_ehlo(c, opt->self, takes_greeting);
 }

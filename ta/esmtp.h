@@ -104,6 +104,7 @@ void	esmtp_close(struct esmtp *);
 /* Sends QUIT and closes the connection, if there is one. */
 void	esmtp_quit(struct esmtp *);
 /* Sends QUIT and closes the connection for this reason of ours.  Returns -1. */
-int	esmtp_refuse(struct esmtp *, const char *status, const char *why);
+int	esmtp_quit_with_reason(struct esmtp *, const char *status,
+	    const char *why);
 
 #endif

@@ -427,7 +427,7 @@ main(int argc, char **argv)
 	int c;
 
 	command.channel = env_get("CHANNEL", "hold");
-	scripts = lib_share("hold");
+	scripts = lib_share_path("hold");
 	while ((c = lib_next_option(argc, argv, &command)) == 'd')
 		scripts = optarg;
 	if (c != -1 || optind < argc || *scripts != '/')

@@ -367,7 +367,7 @@ job_lock(struct lib_job *job)
 /* ---- the message ----------------------------------------------------- */
 
 enum copy_end
-job_header(int fd, long at, int (*put)(void *, const char *, size_t),
+job_copy_header(int fd, long at, int (*put)(void *, const char *, size_t),
     void *arg)
 {
 	char buf[4096];
@@ -388,7 +388,7 @@ job_header(int fd, long at, int (*put)(void *, const char *, size_t),
 }
 
 enum copy_end
-job_copy(int fd, off_t at, off_t most, int (*put)(void *, const char *,
+job_copy_bytes(int fd, off_t at, off_t most, int (*put)(void *, const char *,
     size_t), void *arg)
 {
 	char buf[8192];
@@ -419,12 +419,12 @@ lib_pass_message(const struct lib_job *job, const struct lib_rcpt *r,
 
 	if (lib_far != NULL)
 		return lib_far->message(job, r, put, arg);
-	if ((r->hdr >= 0 && job_header(job->ctl, r->hdr, put, arg) !=
+	if ((r->hdr >= 0 && job_copy_header(job->ctl, r->hdr, put, arg) !=
 	    COPY_DONE) ||
 	    put(arg, "\n", 1) != 0)
 		return -1;
 	/* the file must have the size that it had when it was opened */
-	return job_copy(job->msg, (off_t)job->body, job->size -
+	return job_copy_bytes(job->msg, (off_t)job->body, job->size -
 	    (off_t)job->body, put, arg) == COPY_DONE &&
 	    fstat(job->msg, &st) == 0 && st.st_size == job->size ? 0 : -1;
 }
@@ -446,7 +446,7 @@ job_add_from(struct text *t, const char *sender)
 }
 
 static int
-filter_byte(struct filter *f, int c)
+filter_pass_byte(struct filter *f, int c)
 {
 	char byte = (char)c;
 	int cr = c == '\n' && f->last != '\r' && f->crlf;
@@ -458,10 +458,10 @@ filter_byte(struct filter *f, int c)
 }
 
 int
-filter_text(struct filter *f, const char *s)
+filter_pass_text(struct filter *f, const char *s)
 {
 	for (; *s != '\0'; s++)
-		if (filter_byte(f, (unsigned char)*s) != 0)
+		if (filter_pass_byte(f, (unsigned char)*s) != 0)
 			return -1;
 	return 0;
 }
@@ -471,7 +471,7 @@ filter_flush(struct filter *f)
 {
 	static const char *const held[] = { "", "F", "Fr", "Fro", "From" };
 
-	return f->at < 0 ? 0 : filter_text(f, held[f->at]);
+	return f->at < 0 ? 0 : filter_pass_text(f, held[f->at]);
 }
 
 /* Only the beginning and the end of a line can change.  If a line begins with
@@ -479,7 +479,7 @@ filter_flush(struct filter *f)
  * result, ">>From ", is the same.  So only the letters of "From " are kept back
  * until all have come. */
 int
-filter_put(void *filter, const char *s, size_t n)
+filter_convert(void *filter, const char *s, size_t n)
 {
 	static const char word[] = "From ";
 	struct filter *f = filter;
@@ -501,14 +501,14 @@ filter_put(void *filter, const char *s, size_t n)
 			if (++f->at < 5)
 				continue;
 			f->at = -1;
-			if (filter_text(f, ">From ") != 0)
+			if (filter_pass_text(f, ">From ") != 0)
 				return -1;
 			continue;
 		}
 		if (filter_flush(f) != 0 ||
 		    (*s == '.' && f->at == 0 && f->dots &&
-		    filter_byte(f, '.') != 0) ||
-		    filter_byte(f, (unsigned char)*s) != 0)
+		    filter_pass_byte(f, '.') != 0) ||
+		    filter_pass_byte(f, (unsigned char)*s) != 0)
 			return -1;
 		if (f->at == 0 && *s == '>' && f->requotes)
 			continue;

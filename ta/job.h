@@ -31,11 +31,11 @@ enum copy_end {
 
 /* Passes the header block at this offset to the function put, without the empty
  * line that ends it. */
-enum copy_end job_header(int fd, long at,
+enum copy_end job_copy_header(int fd, long at,
 	    int (*put)(void *, const char *, size_t), void *);
 /* Passes at most so many bytes of a file, beginning at an offset, to the
  * function put.  A file that has fewer bytes is COPY_DONE, too. */
-enum copy_end job_copy(int fd, off_t at, off_t most,
+enum copy_end job_copy_bytes(int fd, off_t at, off_t most,
 	    int (*put)(void *, const char *, size_t), void *);
 
 /* Adds "From SENDER Sat Nov 21 06:38:42 2026", the line before a message in a
@@ -64,9 +64,9 @@ struct filter {
 };
 
 /* Passes on a piece of the message: 0 or -1. */
-int	filter_put(void *filter, const char *, size_t);
+int	filter_convert(void *filter, const char *, size_t);
 /* Passes on a text, with no change but that of crlf: 0 or -1. */
-int	filter_text(struct filter *, const char *);
+int	filter_pass_text(struct filter *, const char *);
 /* At the end of the message, passes on what is held back: 0 or -1. */
 int	filter_flush(struct filter *);
 

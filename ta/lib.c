@@ -39,7 +39,8 @@
 static struct {
 	const char *channel, *host;
 	lib_work *work;			/* argument of lib_run, or NULL */
-	lib_message_work *message_work;	/* argument of lib_serve, or NULL */
+	lib_message_work *message_work;	/* argument of lib_serve_messages, or
+					 * NULL */
 	int	wake[2];		/* pipe with a byte after a signal */
 	volatile sig_atomic_t leave;	/* the agent is to end after this job */
 	struct lib_job *job;		/* the current job, or NULL */
@@ -414,7 +415,7 @@ catch_signals(void)
 
 /* Waits for input.  Returns 1; or 0 if the agent is to end. */
 static int
-has_input(void)
+wait_for_input(void)
 {
 	int n, idle_due = agent.idle != NULL;
 	struct timeval tv;
@@ -460,7 +461,7 @@ next_line(void)
 		input.have -= input.used;
 		memmove(input.buf, line, input.have);
 		input.used = 0;
-		if (input.have == sizeof(input.buf) || !has_input())
+		if (input.have == sizeof(input.buf) || !wait_for_input())
 			return NULL;
 		n = (long)read(0, input.buf + input.have,
 		    sizeof(input.buf) - input.have);
@@ -485,7 +486,7 @@ lib_set_idle(long seconds, void (*idle)(void))
 }
 
 const char *
-lib_share(const char *name)
+lib_share_path(const char *name)
 {
 	static char path[PATH_MAX_];	/* the result */
 
@@ -530,7 +531,7 @@ lib_next_option(int argc, char **argv, struct lib_command *command)
 }
 
 void
-lib_refuse_option(const struct lib_foreign *f, int option)
+lib_ignore_or_refuse_option(const struct lib_foreign *f, int option)
 {
 	/* getopt returns '?' for an option without its argument and for an
 	 * unknown option, and sets optopt to its letter */
@@ -606,7 +607,7 @@ do_message_job(char *line)
 }
 
 int
-lib_serve(lib_message_work *work)
+lib_serve_messages(lib_message_work *work)
 {
 	agent.message_work = work;
 	return serve(do_message_job);

@@ -82,13 +82,13 @@ int	lib_run(const char *channel, const char *host, lib_work *);
  * gets the name of a message and the host ("": none), and answers each job
  * once. */
 typedef void lib_message_work(const char *name, const char *host);
-int	lib_serve(lib_message_work *);
-/* Answers a job of lib_serve; verdict is that of a report, such as "retryat
- * +60". */
+int	lib_serve_messages(lib_message_work *);
+/* Answers a job of lib_serve_messages; verdict is that of a report, such as
+ * "retryat +60". */
 void	lib_report_job(const char *name, const char *verdict, const char *text);
 
 /* Returns the path of a file in $MAILSHARE, which the scheduler sets. */
-const char *lib_share(const char *name);
+const char *lib_share_path(const char *name);
 
 /* The command line of an agent.  The caller sets the first four members, and
  * may set channel and host, which the options replace. */
@@ -121,7 +121,7 @@ struct lib_foreign {
 /* Prints what to do instead of an option of lib_next_option, and exits.
  * Returns if the option is ignored.  Calls lib_usage for an option that is not
  * in the list. */
-void	lib_refuse_option(const struct lib_foreign *, int option);
+void	lib_ignore_or_refuse_option(const struct lib_foreign *, int option);
 
 /* Sets a function for lib_run to call when no job has come for so many seconds.
  * In a longer pause it is called only once. */

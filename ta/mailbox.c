@@ -75,7 +75,7 @@ static struct {
  * user, and the arguments are the outcome.  With another errno users cannot be
  * looked up now, and the outcome is a deferral.  Returns -1. */
 static int
-set_no_user(struct outcome *end, int code, const char *status,
+set_user_lookup_error(struct outcome *end, int code, const char *status,
     const char *text)
 {
 	if (errno != 0)
@@ -239,14 +239,14 @@ make_path(struct mail *m)
 
 /* Runs act in the child as the user, reports the outcome, and exits. */
 static void
-run_as_user(struct mail *m, int (*act)(struct mail *))
+act_as_user_report_and_exit(struct mail *m, int (*act)(struct mail *))
 {
 	if (stdio_to_null() < 0)	/* the user gets none of our pipes */
-		box_failed(m, "open", "/dev/null", errno);
+		box_defer_error(m, "open", "/dev/null", errno);
 	else if (lib_reopen_read_only(m->job) < 0)
-		box_failed(m, "open", m->job->name, errno);
+		box_defer_error(m, "open", m->job->name, errno);
 	else if (user_become(m->user->name, m->user->uid, m->user->gid) < 0)
-		box_failed(m, "become", m->user->name, errno);
+		box_defer_error(m, "become", m->user->name, errno);
 	else if (act(m) == 0)
 		box_set_outcome(m->end, 0, "2.0.0", "Ok");
 	m->end->state = OVER;
@@ -329,17 +329,17 @@ run_in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 
 	memset(c, 0, sizeof(*c));
 	if (pipe(report) < 0)
-		return box_failed(m, "make", "a pipe", errno);
+		return box_defer_error(m, "make", "a pipe", errno);
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(report[0]);
 		m->report = report[1];
-		run_as_user(m, act);
+		act_as_user_report_and_exit(m, act);
 	}
 	close(report[1]);
 	if (c->pid < 0) {
 		close(report[0]);
-		return box_failed(m, "make", "a process", errno);
+		return box_defer_error(m, "make", "a process", errno);
 	}
 	c->fd = report[0];
 	clock_read();
@@ -401,7 +401,7 @@ slow_entry(const struct mail *m, unsigned long *key)
  * tried.  Returns 0, or -1 with the outcome.
  */
 static int
-spare_others(struct mail *m)
+limit_slow_user(struct mail *m)
 {
 	unsigned long key;
 	const struct slow *s = slow_entry(m, &key);
@@ -419,7 +419,7 @@ spare_others(struct mail *m)
 
 /* Records a delivery that was deferred after so many seconds. */
 static void
-record_delay(const struct mail *m, double cost)
+record_slow_user(const struct mail *m, double cost)
 {
 	unsigned long key;
 	struct slow *s = slow_entry(m, &key);
@@ -565,11 +565,11 @@ deliver_to_program(struct mail *m, char *command)
 	run.limit = opt.time_limit;
 	if (run_program(&run) < 0) {
 		if (run.tmp_failed)
-			box_failed(m, "copy the message into", run_tmp(),
-			    errno);
+			box_defer_error(m, "copy the message into",
+			    run_tmp_dir(), errno);
 		else
-			box_failed(m, errno == EIO ? "read the message for" :
-			    "run", command, errno);
+			box_defer_error(m, errno == EIO ?
+			    "read the message for" : "run", command, errno);
 		return;
 	}
 	run_set_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
@@ -583,13 +583,13 @@ deliver_to_program(struct mail *m, char *command)
 
 /* Delivers into a file or to a program, as the user of the privilege. */
 static void
-deliver_by_uid(struct mail *m, struct user *u, char *word)
+deliver_to_file_or_program(struct mail *m, struct user *u, char *word)
 {
 	long uid = m->rcpt->priv;
 
 	if (find_user_of_uid(u, uid) < 0)
-		set_no_user(m->end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
-		    "mail to programs is not allowed here" :
+		set_user_lookup_error(m->end, X_UNAVAILABLE, "5.7.1",
+		    *word == '|' ? "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
 	else if (strcmp(word, NO_MAIL) == 0)
 		return;		/* delivered */
@@ -600,7 +600,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 		box_set_outcome(m->end, X_TEMPFAIL, "4.3.5", "only root can "
 		    "deliver in the name of another user; set user=root for "
 		    "mailbox in scheduler.cf");
-	else if (spare_others(m) < 0)
+	else if (limit_slow_user(m) < 0)
 		return;
 	else if (*word == '|')
 		deliver_to_program(m, word + 1);
@@ -626,11 +626,11 @@ deliver_to_box(struct mail *m, struct user *u, const char *word)
 	errno = 0;
 	if (text_fmt(u->name, sizeof(u->name), "%s", word) < 0 ||
 	    (opt.names ? !is_safe_name(u->name) : find_mail_user(u) < 0)) {
-		set_no_user(m->end, X_NOUSER, "5.1.1",
+		set_user_lookup_error(m->end, X_NOUSER, "5.1.1",
 		    "there is no such user here");
 		return;
 	}
-	if (make_path(m) < 0 || spare_others(m) < 0)
+	if (make_path(m) < 0 || limit_slow_user(m) < 0)
 		return;
 	if (geteuid() != 0 || opt.names) {
 		box_deliver(m);
@@ -670,7 +670,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 	text_init(&t, word, sizeof(word));
 	add_local_part(&t, local, at);
 	if (at == NULL && (*word == '|' || *word == '/'))
-		deliver_by_uid(&m, &user, word);
+		deliver_to_file_or_program(&m, &user, word);
 	else
 		deliver_to_box(&m, &user, word);
 	clock_read();
@@ -678,7 +678,7 @@ deliver_rcpt(const struct lib_job *job, const struct lib_rcpt *r,
 		cost = now.mono - began;
 	else if (!m.is_brief)
 		cost = *left - m.left;
-	record_delay(&m, cost);
+	record_slow_user(&m, cost);
 	if (!m.is_brief)
 		*left = m.left;
 }
@@ -772,7 +772,7 @@ main(int argc, char **argv)
 		case 't': lib_set_span(&opt.time_limit); break;
 		case 'w': lib_set_span(&opt.wait); break;
 		default:
-			lib_refuse_option(foreign, c);
+			lib_ignore_or_refuse_option(foreign, c);
 		}
 	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
 		lib_usage();

@@ -55,7 +55,7 @@ struct process {
 /* ---- the message ----------------------------------------------------- */
 
 const char *
-run_tmp(void)
+run_tmp_dir(void)
 {
 	return env_get("TMPDIR", "/tmp");
 }
@@ -66,7 +66,7 @@ make_copy(struct process *p)
 {
 	struct run *r = p->run;
 	char path[1000];
-	int fd = post_make(path, sizeof(path), run_tmp(), "run"), unread;
+	int fd = post_make(path, sizeof(path), run_tmp_dir(), "run"), unread;
 
 	r->tmp_failed = 1;
 	if (fd < 0)
@@ -123,7 +123,7 @@ read_output(struct process *p)
 /* Sets ended if the process has ended, and kills the process if it was stopped.
  */
 static void
-check_process(struct process *p)
+reap_or_kill_stopped(struct process *p)
 {
 	pid_t pid;
 
@@ -166,13 +166,13 @@ wait_for_end(struct process *p)
 	int i, shown = 0;
 
 	p->nap = NAP_LEAST;
-	for (check_process(p); !p->ended; ) {
+	for (reap_or_kill_stopped(p); !p->ended; ) {
 		waited = fd_wait(p->out, 0, p->nap);
 		if (waited == WAIT_TIMEOUT)
 			p->nap = p->nap < NAP_MOST / 2 ? 2 * p->nap : NAP_MOST;
 		if (waited == WAIT_READY)
 			read_output(p);
-		check_process(p);
+		reap_or_kill_stopped(p);
 		kill_if_late(p);
 		if (!shown && !p->ended && now.mono - begun >= SLOW) {
 			lib_show_step("running %s", p->run->path);
@@ -227,7 +227,7 @@ wait_for_exec(struct process *p, int report)
 	long n;
 
 	do {
-		check_process(p);
+		reap_or_kill_stopped(p);
 		kill_if_late(p);
 	} while (fd_wait(report, 0, 0.1) != WAIT_READY);
 	do

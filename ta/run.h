@@ -28,7 +28,7 @@ struct run {
 					 * had stopped it */
 	int	tmp_failed;		/* the program was not started, as the
 					 * copy of the message could not be
-					 * written to run_tmp() */
+					 * written to run_tmp_dir() */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 	/* The environment, set by run_add_variable. */
@@ -49,7 +49,7 @@ void	run_add_variable(struct run *, const char *name, const char *value,
  * made, or the function become failed; or if waitpid cannot tell its end. */
 int	run_program(struct run *);
 /* Returns the directory for a copy of the message. */
-const char *run_tmp(void);
+const char *run_tmp_dir(void);
 
 enum run_kind {
 	RUN_USERS,	/* the program of a user */

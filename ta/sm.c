@@ -103,7 +103,7 @@ put_from_line(struct group *gr)
 		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
 		    ours);
 	text_add(&t, "\n");
-	return filter_text(&gr->filter, line);
+	return filter_pass_text(&gr->filter, line);
 }
 
 /* Puts the SMTP commands before the message: 0 or -1. */
@@ -115,15 +115,15 @@ put_smtp_commands(struct group *gr)
 
 	text_fmt(line, sizeof(line), "HELO %s\nMAIL FROM:<%s>\n",
 	    mailname(NULL), gr->rcpt[0]->from->address);
-	if (filter_text(&gr->filter, line) < 0)
+	if (filter_pass_text(&gr->filter, line) < 0)
 		return -1;
 	for (i = 0; i < gr->n; i++) {
 		text_fmt(line, sizeof(line), "RCPT TO:<%s>\n",
 		    gr->rcpt[i]->user);
-		if (filter_text(&gr->filter, line) < 0)
+		if (filter_pass_text(&gr->filter, line) < 0)
 			return -1;
 	}
-	return filter_text(&gr->filter, "DATA\n");
+	return filter_pass_text(&gr->filter, "DATA\n");
 }
 
 static int
@@ -141,18 +141,19 @@ put_message(void *group, int (*put)(void *, const char *, size_t), void *out)
 	if ((has_flag(gr, "b") && put_smtp_commands(gr) < 0) ||
 	    (!has_flag(gr, "bn") && put_from_line(gr) < 0))
 		return -1;
-	if (has_flag(gr, "P") && (filter_text(f, "Return-Path: <") < 0 ||
-	    filter_text(f, gr->rcpt[0]->from->address) < 0 ||
-	    filter_text(f, ">\n") < 0))
+	if (has_flag(gr, "P") && (filter_pass_text(f, "Return-Path: <") < 0 ||
+	    filter_pass_text(f, gr->rcpt[0]->from->address) < 0 ||
+	    filter_pass_text(f, ">\n") < 0))
 		return -1;
 	if (!has_flag(gr, "ERbX"))
 		return lib_pass_message(gr->job, gr->rcpt[0], put, out);
-	if (lib_pass_message(gr->job, gr->rcpt[0], filter_put, f) < 0 ||
+	if (lib_pass_message(gr->job, gr->rcpt[0], filter_convert, f) < 0 ||
 	    filter_flush(f) < 0)
 		return -1;
 	if (!has_flag(gr, "b"))
 		return 0;
-	return filter_text(f, f->last == '\n' ? ".\nQUIT\n" : "\n.\nQUIT\n");
+	return filter_pass_text(f, f->last == '\n' ? ".\nQUIT\n" :
+	    "\n.\nQUIT\n");
 }
 
 /* ---- arguments ------------------------------------------------------- */
@@ -361,7 +362,7 @@ run_group(struct group *gr)
 	} else if (r.tmp_failed) {
 		v.status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 		text_fmt(text, sizeof(text), "cannot copy the message to %s "
-		    "for %s: %s", run_tmp(), r.path, strerror(errno));
+		    "for %s: %s", run_tmp_dir(), r.path, strerror(errno));
 	} else {
 		v.status = errno == ENOENT || errno == EACCES ||
 		    errno == ENOEXEC || errno == ENOTDIR ? "4.3.5" : "4.3.0";
@@ -487,7 +488,7 @@ main(int argc, char **argv)
 	int c;
 
 	command.channel = env_get("CHANNEL", NULL);
-	opt.table = lib_share("sm.cf");
+	opt.table = lib_share_path("sm.cf");
 	while ((c = lib_next_option(argc, argv, &command)) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
@@ -495,7 +496,7 @@ main(int argc, char **argv)
 		case 't': lib_set_span(&opt.limit); break;
 		case 'u': opt.user = optarg; break;
 		default:
-			lib_refuse_option(foreign, c);
+			lib_ignore_or_refuse_option(foreign, c);
 		}
 	if (optind != argc - 1)
 		lib_usage();

@@ -208,7 +208,7 @@ host_of(const struct lib_rcpt *r)
 
 /* Returns 1 if esmtp_open has found that the server is this machine. */
 static int
-is_own_server(void)
+is_peer_this_machine(void)
 {
 	/* 5.4.6 of esmtp.c is the only permanent host_status */
 	return conn.code == 0 && conn.host_status != NULL &&
@@ -244,7 +244,7 @@ has_broken_off(const struct net_addr *a)
 
 /* Returns 1 if the host can have other addresses than the first. */
 static int
-has_choice(void)
+has_other_addresses(void)
 {
 	return attempt.addrs.n > 1 || opt.relays > 1;
 }
@@ -260,9 +260,9 @@ try_address(const struct net_addr *a, const struct auth *auth)
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	attempt.in_use->addrs--;
-	if (opt.dead != NULL && has_choice())
+	if (opt.dead != NULL && has_other_addresses())
 		line = dead_record(a, open || conn.code != 0 ||
-		    is_own_server());
+		    is_peer_this_machine());
 	if (line != NULL)
 		halves_log(line, strlen(line));
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
@@ -323,7 +323,7 @@ try_name(const char *name, const struct auth *auth)
 		}
 		if (try_address(a, auth) == 0)
 			return 0;
-		if (is_own_server())
+		if (is_peer_this_machine())
 			return -1;
 	}
 	return -1;
@@ -382,7 +382,7 @@ report_host(struct lib_job *job, int code, const char *status,
 		if (status != NULL)
 			lib_report(job, r, code, status, text, 0);
 		else
-			trans_report_host(&conn, job, r, code);
+			trans_defer_rcpt(&conn, job, r, code);
 	}
 }
 
@@ -394,7 +394,7 @@ report_unreached(struct lib_job *job)
 	const char *text = addrs->text, *status = addrs->status;
 	int code = addrs->code, only_this;
 
-	if (addrs->n > 0 && !is_own_server()) {
+	if (addrs->n > 0 && !is_peer_this_machine()) {
 		/* the password of another sender may be accepted */
 		only_this = conn.phase != NULL &&
 		    strcmp(conn.phase, PHASE_AUTH) == 0 &&
@@ -422,7 +422,7 @@ report_unreached(struct lib_job *job)
 /* Checks that commands can contain the addresses: 0, or -1 with the failure
  * reported. */
 static int
-check_addresses(struct lib_job *job, struct lib_rcpt *r)
+fail_bad_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
 	const char *from = addr_error_status(r->from->address);
 	const char *user = *r->user == '\0' ? "5.1.3" :
@@ -453,7 +453,7 @@ collect_rcpts(struct lib_job *job, struct lib_rcpt **to)
 		if (n > 0 && (r->from != to[0]->from || r->hdr != to[0]->hdr ||
 		    !lib_is_same(host_of(r), host_of(to[0]))))
 			continue;
-		if (check_addresses(job, r) == 0)
+		if (fail_bad_addresses(job, r) == 0)
 			to[n++] = r;
 	}
 	return n;
@@ -491,7 +491,8 @@ deliver_to(struct lib_job *job, struct lib_rcpt **to, int n)
 		report_host(job, X_TEMPFAIL, "4.4.2", "not tried now: the "
 		    "connection broke when this message was sent to other "
 		    "recipients");
-	else if (end != TRANS_OVER && has_choice() && attempt.nbroken < BROKEN)
+	else if (end != TRANS_OVER && has_other_addresses() &&
+	    attempt.nbroken < BROKEN)
 		/* do_job tries another server */
 		attempt.broken[attempt.nbroken++] = conn.peer;
 	else if (end != TRANS_OVER)
@@ -538,7 +539,7 @@ use_talker_line(const char *s, size_t n)
 	} else if (n > 0 && (*s == '+' || *s == '-')) {
 		if (opt.dead != NULL && text_fmt(line, sizeof(line), "%.*s",
 		    (int)n, s) == 0)
-			dead_write(opt.dead, line);
+			dead_update_file(opt.dead, line);
 	} else if (opt.log != NULL) {
 		write_transcript(s, n);
 	}
@@ -572,7 +573,7 @@ end_outdated_talker(void)
 
 /* Works on a job in the keeper. */
 static void
-keep_job(struct lib_job *job)
+work_in_keeper(struct lib_job *job)
 {
 	char line[2 * NET_NAME];
 
@@ -724,7 +725,7 @@ serve_jobs(const char *host)
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
 	lib_set_idle(opt.idle, halves_end);
-	return lib_run(command.channel, host, keep_job);
+	return lib_run(command.channel, host, work_in_keeper);
 }
 
 /* Checks options against each other. */
@@ -762,7 +763,7 @@ check_options(void)
  * lines for the hosts of -R.  Nothing is said of the file to users who may not
  * read it. */
 static void
-check_files(void)
+warn_of_file_faults(void)
 {
 	static struct auth a;	/* large */
 	const char *missing = NULL;
@@ -838,7 +839,7 @@ main(int argc, char **argv)
 			opt.net.sndbuf = (int)need_num(optarg, 999999L);
 			break;
 		case 'X': opt.net.via = optarg; break;
-		default: lib_refuse_option(foreign, c);
+		default: lib_ignore_or_refuse_option(foreign, c);
 		}
 	if (command.host != NULL)
 		opt.net.self = command.host;
@@ -851,6 +852,6 @@ main(int argc, char **argv)
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
 	if (!command.check_only)
 		return serve_jobs(argv[optind]);
-	check_files();
+	warn_of_file_faults();
 	return 0;
 }

@@ -178,7 +178,8 @@ report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 /* Reports a verdict of our own, which no reply gave, on the accepted
  * recipients; on all if none was accepted. */
 static void
-report_own(struct trans *t, int code, const char *status, const char *text)
+report_own_verdict(struct trans *t, int code, const char *status,
+    const char *text)
 {
 	struct verdict w;
 	int i;
@@ -202,7 +203,7 @@ report_accepted(struct trans *t, enum esmtp_stage stage)
 }
 
 void
-trans_report_host(const struct esmtp *c, struct lib_job *job,
+trans_defer_rcpt(const struct esmtp *c, struct lib_job *job,
     struct lib_rcpt *r, int code)
 {
 	struct verdict w;
@@ -225,7 +226,7 @@ add_param(struct text *line, const char *name, const char *value, size_t max)
 }
 
 static void
-add_mail(struct trans *t, struct text *line)
+add_mail_command(struct trans *t, struct text *line)
 {
 	const struct lib_job *job = t->job;
 
@@ -254,7 +255,7 @@ make_command(struct trans *t, int i)
 
 	text_init(&line, t->line, sizeof(t->line));
 	if (i == 0) {
-		add_mail(t, &line);
+		add_mail_command(t, &line);
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & CAN_DSN) {
@@ -356,7 +357,7 @@ send_envelope(struct trans *t)
 
 /* Sends the message after 354, and reports the verdicts. */
 static void
-send_data(struct trans *t)
+send_message(struct trans *t)
 {
 	static struct wire w;	/* static, as the struct is large */
 	int whole;	/* the message was read, and has kept its size */
@@ -370,7 +371,7 @@ send_data(struct trans *t)
 		return;
 	}
 	wire_start(&w, esmtp_put, t->c);
-	whole = lib_pass_message(t->job, t->to[0], wire_put, &w) == 0 &&
+	whole = lib_pass_message(t->job, t->to[0], wire_convert, &w) == 0 &&
 	    wire_end(&w) == 0 && w.size == t->count.size;
 	if (!whole || esmtp_send_dot(t->c, w.size) < 0) {
 		if (t->c->fd < 0) {
@@ -380,7 +381,7 @@ send_data(struct trans *t)
 			return;
 		}
 		esmtp_close(t->c);	/* nothing is delivered without a dot */
-		report_own(t, X_TEMPFAIL, "4.3.0",
+		report_own_verdict(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return;
 	}
@@ -404,8 +405,8 @@ measure_message(struct trans *t, int seven)
 	char text[100];
 
 	wire_start(&t->count, NULL, NULL);
-	if (lib_pass_message(t->job, t->to[0], wire_put, &t->count) != 0) {
-		report_own(t, X_TEMPFAIL, "4.3.0",
+	if (lib_pass_message(t->job, t->to[0], wire_convert, &t->count) != 0) {
+		report_own_verdict(t, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read");
 		return -1;
 	}
@@ -415,12 +416,12 @@ measure_message(struct trans *t, int seven)
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
 		    c->max_size);
-		report_own(t, X_UNAVAILABLE, "5.3.4", text);
+		report_own_verdict(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
 	if (seven && t->count.eight && !(c->can & CAN_8BITMIME)) {
-		report_own(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
-		    "bytes, and the server does not offer 8BITMIME");
+		report_own_verdict(t, X_UNAVAILABLE, "5.6.3", "the message has "
+		    "8-bit bytes, and the server does not offer 8BITMIME");
 		return -1;
 	}
 	return 0;
@@ -449,6 +450,6 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 	}
 	end = send_envelope(&t);
 	if (t.data)
-		send_data(&t);
+		send_message(&t);
 	return end;
 }

@@ -26,7 +26,7 @@ enum trans_end trans_run(struct esmtp *, struct lib_job *,
 
 /* Reports on a recipient: the server accepts no mail now, or is gone.  The code
  * is X_DEFERALL, or X_TEMPFAIL if the server may accept other mail. */
-void	trans_report_host(const struct esmtp *, struct lib_job *,
+void	trans_defer_rcpt(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *, int code);
 
 #endif

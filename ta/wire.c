@@ -89,7 +89,7 @@ add_to_line(struct wire *w, int c)
 }
 
 int
-wire_put(void *arg, const char *s, size_t n)
+wire_convert(void *arg, const char *s, size_t n)
 {
 	struct wire *w = arg;
 	int c;
@@ -115,7 +115,7 @@ int
 wire_end(struct wire *w)
 {
 	/* a CR at the very end is not sent: the line gets its end here, for
-	 * which wire_put has left room in buf */
+	 * which wire_convert has left room in buf */
 	if (w->col > 0)
 		end_line(w);
 	return flush_buf(w);

@@ -25,8 +25,8 @@ struct wire {
 void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
 	    void *arg);
 /* Changes a piece of the message: 0, or -1 if put has returned -1.  The first
- * argument is a struct wire, so that lib_pass_message can call wire_put. */
-int	wire_put(void *, const char *, size_t);
+ * argument is a struct wire, so that lib_pass_message can call wire_convert. */
+int	wire_convert(void *, const char *, size_t);
 /* Ends the message: 0, or -1 if put has returned -1.  The caller sends the dot.
  */
 int	wire_end(struct wire *);

@@ -155,7 +155,7 @@ converse(struct esmtp *c, struct lib_job *job, int seven)
 		end = trans_run(c, job, to, n, seven);
 	}
 	for (n = left(to), i = 0; i < n; i++)
-		trans_report_host(c, job, to[i], X_DEFERALL);
+		trans_defer_rcpt(c, job, to[i], X_DEFERALL);
 }
 
 /* What the server was sent. */
