@@ -211,9 +211,9 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int answered)
 {
 	switch (want.listing) {
 	case SIZES:
-		return mq_show_sizes(queue, view);
+		return mq_show_dest_sizes(queue, view);
 	case SHAPE:
-		return mq_show_shape(queue, view);
+		return mq_show_dest_ages(queue, view);
 	case JSON:
 		mq_show_json(queue, view);
 		break;
@@ -252,7 +252,7 @@ run_on_queue(struct mq_queue *queue, const char *po, struct mq_ask *a,
 	}
 	if (mq_is_command(want.order.verb))
 		return want.order.dry ?
-		    mq_order_show(&want.order, queue, &view) :
+		    mq_order_dry_run(&want.order, queue, &view) :
 		    mq_order_send(&want.order, a, queue, &view);
 	if (want.order.filter != NULL &&
 	    mq_order_pick(&want.order, queue, &view, &rc) < 0)
@@ -395,15 +395,15 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX])
 	if (result != MQ_READ_TWO)
 		return result == MQ_READ_DONE ? 0 : -1;
 	if (mq_ask_again(a) == 0)
-		return mq_read_two(queue, &a->in, want.login, why);
+		return mq_read_protocol_2(queue, &a->in, want.login, why);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
 }
 
-/* Asks for the report and prints it.  Returns an exit code or OTHER_OFFICE.
+/* Reads the report and prints it.  Returns an exit code or OTHER_OFFICE.
  * Until the post office is known, a temporary file has the report. */
 static int
-ask_report(struct mq_queue *queue, struct mq_ask *a)
+read_and_show_report(struct mq_queue *queue, struct mq_ask *a)
 {
 	const char *po;
 	char why[MQ_WHY_MAX], buf[4096];
@@ -443,9 +443,9 @@ ask_report(struct mq_queue *queue, struct mq_ask *a)
 	return rc;
 }
 
-/* Asks for a dump and shows it.  Returns an exit code or OTHER_OFFICE. */
+/* Reads a dump and shows it.  Returns an exit code or OTHER_OFFICE. */
 static int
-ask_dump(struct mq_queue *queue, struct mq_ask *a)
+read_and_show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
@@ -472,8 +472,8 @@ ask_and_show(struct mq_ask *a)
 		queue.with_dests = want.dests || want.listing == WATCH;
 		queue.report = want.order.verb == MQ_SHOW ? mq_keep_thread :
 		    NULL;
-		rc = want.listing == REPORT ? ask_report(&queue, a) :
-		    ask_dump(&queue, a);
+		rc = want.listing == REPORT ? read_and_show_report(&queue, a) :
+		    read_and_show_dump(&queue, a);
 		if (rc == OTHER_OFFICE)
 			mq_ask_add_why(a, "a scheduler answers for another "
 			    "post office, %s", queue.postoffice);

@@ -174,7 +174,7 @@ struct strays {
  * empty, the stray becomes a message with unread set, else a note.  The age is
  * the time since the move into queue/. */
 static void
-note_stray(void *arg, const char *name)
+note_if_stray(void *arg, const char *name)
 {
 	struct strays *s = arg;
 	struct mq_queue *q = s->q;
@@ -219,7 +219,7 @@ mq_read_strays(struct mq_queue *q, const char *po)
 	s.po = po;
 	s.rc = 0;
 	q->strays_read = 1;
-	path_walk_messages(po, "queue", note_stray, &s);
+	path_walk_messages(po, "queue", note_if_stray, &s);
 	return s.rc;
 }
 
@@ -294,7 +294,7 @@ mq_put_around(const struct mq_queue *q, int postman)
 		if (u->tries > 0)
 			mq_print(", tried %s", mq_plural(u->tries, "time"));
 		mq_print(", %s%s\n", mq_next_try(u->next),
-		    mq_reason(u->reason));
+		    mq_reason_suffix(u->reason));
 	}
 	if (postman && q->aside > 0) {
 		mq_print(q->aside == 1 ? "%d message was set aside in postman" :

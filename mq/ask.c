@@ -73,7 +73,7 @@ set_handlers(void (*handler)(int))
 /* Removes our pipe, restores the handling of signals, and raises the signal
  * that has come meanwhile. */
 static void
-end_own_pipe(void)
+unlink_and_restore_signals(void)
 {
 	if (fifo_path[0] != '\0')
 		unlink(fifo_path);
@@ -90,7 +90,7 @@ sleep_for(int fd, long us)
 {
 	fd_wait(fd, 0, (double)us / 1e6);
 	if (stopped)
-		end_own_pipe();
+		unlink_and_restore_signals();
 }
 
 /* Returns the descriptor.  Closes a descriptor that is too large for select,
@@ -108,7 +108,7 @@ refuse_large_fd(int fd)
 /* Returns the seconds of the span in $MAILQ_WAIT.  If it has no span, returns
  * the argument usual. */
 static long
-wait_limit(long usual)
+env_wait_limit(long usual)
 {
 	const char *s = getenv("MAILQ_WAIT");
 	long span;
@@ -125,7 +125,7 @@ static int
 fill_buffer(struct mq_in *in)
 {
 	long n, us = NAP / 64;
-	long most = wait_limit(in->begun ? SILENCE : in->first);
+	long most = env_wait_limit(in->begun ? SILENCE : in->first);
 	double until;
 
 	clock_read();
@@ -158,7 +158,7 @@ fill_buffer(struct mq_in *in)
 	}
 	/* the scheduler has opened our pipe and no longer needs its path */
 	if (!in->begun && in->fifo)
-		end_own_pipe();
+		unlink_and_restore_signals();
 	in->begun = 1;
 	in->have = (size_t)n;
 	in->used = 0;
@@ -207,7 +207,7 @@ mq_ask_close(struct mq_ask *a)
 		close(a->in.fd);
 	a->in.fd = -1;
 	if (fifo_path[0] != '\0')
-		end_own_pipe();
+		unlink_and_restore_signals();
 }
 
 /* Waits for the first bytes: 0, or -1 after closing the connection and adding a
@@ -338,7 +338,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	if (made < 0) {
 		err = errno;
 		fifo_path[0] = '\0';
-		end_own_pipe();	/* restores the signals */
+		unlink_and_restore_signals();
 		errno = err;
 		return -1;
 	}
@@ -365,7 +365,7 @@ send_request(int fd, const char *words, const char *suffix)
 	}
 	n = strlen(line);
 	clock_read();
-	until = now.mono + (double)wait_limit(FIRST);
+	until = now.mono + (double)env_wait_limit(FIRST);
 	while ((k = (long)write(fd, line, n)) < 0 &&
 	    (errno == EAGAIN || errno == EINTR)) {
 		clock_read();
@@ -437,12 +437,12 @@ ask_pipe(struct mq_ask *a, const char *path, int trusted)
 /* Waits until the connection is made or refused.  Returns 0 for both, as the
  * first read tells which it was; or -1 with errno. */
 static int
-wait_connected(int fd)
+wait_connect_end(int fd)
 {
 	enum wait_result waited;
 
 	do
-		waited = fd_wait(fd, 1, (double)wait_limit(FIRST));
+		waited = fd_wait(fd, 1, (double)env_wait_limit(FIRST));
 	while (waited == WAIT_FAILED && errno == EINTR);
 	if (waited == WAIT_TIMEOUT)
 		errno = ETIMEDOUT;
@@ -459,7 +459,7 @@ connect_to(const struct sockaddr_in *sin)
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
 	    ((errno == EINPROGRESS || errno == EINTR) &&
-	    wait_connected(fd) == 0))
+	    wait_connect_end(fd) == 0))
 		return fd;
 	was = errno;
 	close(fd);

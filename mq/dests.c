@@ -34,7 +34,8 @@ put_dest(const struct mq_dest *d)
 	const struct mq_facts *k = d->facts;
 
 	mq_print("%s/%s  %s%s\n\t", d->channel, d->host,
-	    mq_dest_state_name[mq_dest_get_state(k)], mq_reason(k->reason));
+	    mq_dest_state_name[mq_dest_get_state(k)],
+	    mq_reason_suffix(k->reason));
 	if (k->dead >= 0) {
 		mq_print("%s", mq_next_try(k->dead < INT_MAX ? (int)k->dead :
 		    INT_MAX));

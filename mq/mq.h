@@ -325,7 +325,7 @@ enum mq_read mq_read_dump(struct mq_queue *, struct mq_in *,
 /* Reads the queue, or with no_queue the report, by protocol 2, on a new
  * connection: 0, or -1 with the reason in why.  login is "user/password"; NULL:
  * the logins of scheduler.auth (two.c). */
-int	mq_read_two(struct mq_queue *, struct mq_in *, const char *login,
+int	mq_read_protocol_2(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX]);
 /* Makes the MD5 of a text, in hexadecimal (md5.c). */
 void	mq_md5(const char *, char hex[33]);
@@ -339,7 +339,7 @@ void	mq_put(FILE *, const char *);
  * end; and moves the pointer behind that byte. */
 int	mq_next_reason_byte(const char **);
 /* Returns ": REASON", or "" for no reason; valid until the next call. */
-const char *mq_reason(const char *);
+const char *mq_reason_suffix(const char *);
 /* As printf, but mq_put prints the text of each %s; a %s must not have a width.
  * mq_complain prints a line "mailq: ..." on the standard error. */
 void	mq_print(const char *, ...) LIKE_PRINTF(1, 2);
@@ -502,15 +502,15 @@ void	mq_put_job(const struct mq_queue *, const struct mq_job *,
 void	mq_put_tries(const struct mq_queue *, const struct mq_job *,
 	    const char *po, const char *reason);
 /* Returns 1 after saying that the listing is empty; or 0 if it is not. */
-int	mq_has_said_empty(const struct mq_queue *, const struct mq_view *);
+int	mq_say_if_empty(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
 /* Prints the counts of -c; answered: 1 if a scheduler answered. */
 void	mq_show_counts(const struct mq_queue *, int answered);
 void	mq_put_totals(const struct mq_queue *);	/* prints the last line of a
 						 * list */
 /* Print the queue by destination: 0, or -1 without memory. */
-int	mq_show_shape(struct mq_queue *, const struct mq_view *);
-int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
+int	mq_show_dest_ages(struct mq_queue *, const struct mq_view *);
+int	mq_show_dest_sizes(const struct mq_queue *, const struct mq_view *);
 /* Prints the object that says that the spool of po is shown, and why no
  * scheduler answers. */
 void	mq_json_spool(const char *why, const char *po);
@@ -563,7 +563,7 @@ void	mq_pick_init(struct mq_pick *);
 /* Reads the word if it is a filter, such as "from=anna@a.example". */
 enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
 /* mq_pick_begin hides all jobs, and mq_pick unhides those that pass: 0, or -1
- * after saying why.  mq_pick_end counts the jobs of destinations and the
+ * after saying why.  mq_pick_recount counts the jobs of destinations and the
  * evicted messages again, now only what passed, and hides destinations without
  * jobs. */
 void	mq_pick_begin(struct mq_queue *);
@@ -571,7 +571,7 @@ int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *);
 /* Returns 1 if "before/behind", in lower case, matches one of the patterns. */
 int	mq_has_match(char *const *patterns, const char *before,
 	    const char *behind);
-void	mq_pick_end(struct mq_queue *);
+void	mq_pick_recount(struct mq_queue *);
 
 /* ---- commands (verbs.c) -------------------------------------------- */
 
@@ -612,7 +612,7 @@ int	mq_order_resolve(struct mq_order *, const char *po,
 int	mq_order_pick(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *, int *rc);
 /* Shows what the command would affect: an exit code. */
-int	mq_order_show(struct mq_order *, struct mq_queue *,
+int	mq_order_dry_run(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *);
 /* Sends the command for each word, or for each message of q that passes the
  * filters; q is NULL without filters.  Returns an exit code. */

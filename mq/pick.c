@@ -224,7 +224,7 @@ is_same_msgid(const char *a, const char *b)
  * filter to=, hides jobs without such a recipient.  O(jobs *
  * log(recipients)). */
 static unsigned
-count_in_jobs(const struct mq_pick *p, struct mq_queue *q,
+count_rcpts_hide_jobs(const struct mq_pick *p, struct mq_queue *q,
     const struct mq_msg *m, const struct mq_rcpts *r)
 {
 	struct mq_job *j;
@@ -260,7 +260,7 @@ match_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	fits = !r.gone && (p->msgid == NULL ||
 	    is_same_msgid(r.msgid, p->msgid));
 	/* a state belongs to a job: recipients of other jobs do not count */
-	n = count_in_jobs(p, q, m, &r);
+	n = count_rcpts_hide_jobs(p, q, m, &r);
 	if (p->states == 0 || m->first == 0)
 		n = r.n + r.more;
 	others = r.pending - n;
@@ -358,7 +358,7 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view)
 }
 
 void
-mq_pick_end(struct mq_queue *q)
+mq_pick_recount(struct mq_queue *q)
 {
 	const struct mq_job *j;
 	const struct mq_msg *m;

@@ -79,7 +79,8 @@ fail_cut(struct reader *r)
 {
 	if (r->why[0] == '\0')
 		text_fmt(r->why, MQ_WHY_MAX, "the scheduler's answer is cut "
-		    "short in line %lu%s", r->line, mq_reason(r->in->why));
+		    "short in line %lu%s", r->line,
+		    mq_reason_suffix(r->in->why));
 	return -1;
 }
 
@@ -292,7 +293,7 @@ parse_state(struct reader *r, struct mq_job *j, char *s)
 
 /* Reads the rest of the line, "#[message ](state)" or nothing: 0 or -1. */
 static int
-read_reason(struct reader *r, struct mq_job *j)
+read_reason_and_state(struct reader *r, struct mq_job *j)
 {
 	char *open;
 
@@ -357,7 +358,7 @@ read_vertex(struct reader *r)
 		if ((unsigned)off > j->high)
 			j->high = (unsigned)off;
 	}
-	return read_reason(r, j);
+	return read_reason_and_state(r, j);
 }
 
 /* Returns the vertex with this number, or NULL. */
@@ -370,9 +371,10 @@ find_job(struct reader *r, const char *qid)
 	    mq_job_by_qid(r->q, (unsigned)n);
 }
 
-/* Reads the numbers of vertices behind the TAB of a line of a list: 0 or -1. */
+/* Reads the numbers of vertices behind the TAB of a line of a list, and sets
+ * channel or host of these vertices: 0 or -1. */
 static int
-read_vertex_numbers(struct reader *r, const char *channel, const char *host)
+set_dest_of_vertices(struct reader *r, const char *channel, const char *host)
 {
 	struct mq_queue *q = r->q;
 	struct mq_job *j;
@@ -431,7 +433,7 @@ read_list(struct reader *r, int hosts, const char *next)
 		name = mq_intern(r->q, r->tok);
 		if (name == NULL)
 			return fail_memory(r);
-		if (read_vertex_numbers(r, name, hosts ? name : NULL) < 0)
+		if (set_dest_of_vertices(r, name, hosts ? name : NULL) < 0)
 			return END_ERROR;
 	}
 	return END_STREAM;
@@ -618,7 +620,7 @@ keep_job(struct reader *r, char **f)
 }
 
 static int
-keep_rcpt(struct reader *r, char **f)
+keep_rcpt_reason(struct reader *r, char **f)
 {
 	struct mq_job *j = find_job(r, f[1]);
 	int off;
@@ -728,7 +730,7 @@ static const struct {
 	{ 'c', MQ_TOTALS + 1, keep_totals }, { 'd', 17, keep_dest },
 	{ 'e', 3, keep_evicted }, { 'h', 3, keep_hold },
 	{ 'm', 6, keep_message }, { 'p', 2, keep_office },
-	{ 'r', 4, keep_rcpt }, { 's', 4, keep_skipped },
+	{ 'r', 4, keep_rcpt_reason }, { 's', 4, keep_skipped },
 	{ 't', 3, keep_uptime }, { 'v', 8, keep_job }
 };
 

@@ -226,11 +226,11 @@ split_by_mailbox(struct mq_queue *q, const struct mq_view *view)
 }
 
 int
-mq_show_shape(struct mq_queue *q, const struct mq_view *view)
+mq_show_dest_ages(struct mq_queue *q, const struct mq_view *view)
 {
 	int lines, width = mq_name_columns(OTHERS, &lines);
 
-	if (mq_has_said_empty(q, view))
+	if (mq_say_if_empty(q, view))
 		return 0;
 	split_by_mailbox(q, view);
 	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", width, "destination",
@@ -259,9 +259,9 @@ put_sizes(const struct row *r, int width)
 }
 
 int
-mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
+mq_show_dest_sizes(const struct mq_queue *q, const struct mq_view *view)
 {
-	if (mq_has_said_empty(q, view))
+	if (mq_say_if_empty(q, view))
 		return 0;
 	return show_rows(q, put_sizes, 0);
 }

@@ -73,7 +73,7 @@ put_state(const struct mq_job *j, const char *end)
 
 /* Prints what the job waits for. */
 static void
-put_wait(const struct mq_job *j)
+put_state_and_times(const struct mq_job *j)
 {
 	int next = j->next != MQ_UNKNOWN && (j->next > 0 ||
 	    j->state == MQ_RETRY || j->state == MQ_HOST);
@@ -151,8 +151,8 @@ mq_put_tries(const struct mq_queue *q, const struct mq_job *j, const char *po,
 		mq_print(q->uptime != MQ_UNKNOWN && m->age > q->uptime ?
 		    ", not tried since the scheduler started" :
 		    ", not tried yet");
-	mq_print("%s\n", mq_reason(reason));
-	put_wait(j);
+	mq_print("%s\n", mq_reason_suffix(reason));
+	put_state_and_times(j);
 }
 
 /* Prints the first recipient that a DSN is about, and the number of others. */
@@ -169,7 +169,7 @@ put_dsn_rcpts(const struct mq_msg *m, const char *po)
 		if (n.tag == ' ' && !n.is_warning &&
 		    ctl_read_rcpt(&n.rc, n.off) == 0 && many++ == 0)
 			mq_print("\t\ton %s%s\n", n.rc.user,
-			    mq_reason(n.text));
+			    mq_reason_suffix(n.text));
 	if (many > 1)
 		mq_print("\t\tand on %s\n", mq_plural(many - 1, "other"));
 	ctl_close(&n.c);
@@ -194,7 +194,7 @@ put_users(const struct mq_rcpts *r, const struct mq_job *j)
 	unsigned n;
 
 	for (v = mq_rcpts_find(r, j, &n); n > 0; n--, v++)
-		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
+		mq_print("\t\tto %s%s\n", v->user, mq_reason_suffix(v->reason));
 }
 
 /* Prints the number of control files that could not be read, if any. */
@@ -226,7 +226,7 @@ mq_put_totals(const struct mq_queue *q)
 }
 
 int
-mq_has_said_empty(const struct mq_queue *q, const struct mq_view *view)
+mq_say_if_empty(const struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_sum sum;
 
@@ -258,7 +258,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	char id[80];
 	unsigned i;
 
-	if (mq_has_said_empty(q, view))
+	if (mq_say_if_empty(q, view))
 		return;
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {

@@ -155,7 +155,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 	if (n->rc.tag == '+') {
 		puts(", done");
 	} else if (n->rc.tag == '-') {
-		mq_print(", failed%s\n", mq_reason(reason));
+		mq_print(", failed%s\n", mq_reason_suffix(reason));
 	} else if ((j = find_job(q, m, &n->rc, off)) == NULL) {
 		puts(", waits on disk");
 	} else {
@@ -345,7 +345,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 
 /* Prints that the message was set aside: 0, or -1 if it was not. */
 static int
-put_aside(const char *base, const char *po)
+put_aside_path(const char *base, const char *po)
 {
 	const char *path = NULL;
 	struct stat st;
@@ -361,7 +361,7 @@ put_aside(const char *base, const char *po)
 /* Returns why the log cannot be read, by errno, or who may read it; good until
  * the next call. */
 static const char *
-why_no_log(const char *logfile)
+explain_log_errno(const char *logfile)
 {
 	static char why[120];
 	struct stat st;
@@ -403,9 +403,9 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	if (m != NULL)
 		put_message(q, m, view);
 	else
-		found = put_aside(base, view->postoffice) == 0;
+		found = put_aside_path(base, view->postoffice) == 0;
 	lines = put_log(logfile, base, id, !found);
-	why_not = lines >= 0 ? "" : why_no_log(logfile);
+	why_not = lines >= 0 ? "" : explain_log_errno(logfile);
 	if (lines < 0 && found)
 		printf("log\n\t%s cannot be read: %s\n", logfile, why_not);
 	if (found || lines > 0)
@@ -419,7 +419,7 @@ show_message(struct mq_queue *q, const struct mq_msg *m, const char *name,
  * and copies the name of the last.  Evicted messages are read even if one in
  * core is found, as their names may begin with the same bytes. */
 static unsigned
-find_names(struct mq_queue *q, const char *name, const char *po,
+find_names_with_evicted(struct mq_queue *q, const char *name, const char *po,
     char found[MQ_NAME_MAX])
 {
 	unsigned many = mq_find_names(q, po, name, found);
@@ -474,7 +474,7 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 	const char *base = name_parse(name) != NULL ?
 	    name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
-	unsigned many = find_names(q, base, po, found);
+	unsigned many = find_names_with_evicted(q, base, po, found);
 
 	if (many == 0 && num != NULL) {
 		if (put_unqueued(num, po) == 0)
@@ -482,7 +482,7 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 		if (mq_find_accepted(logfile, num, id, sizeof(id)) == 0) {
 			printf("router/%s was accepted as %s\n", num, id);
 			base = id;
-			many = find_names(q, base, po, found);
+			many = find_names_with_evicted(q, base, po, found);
 		}
 	}
 	if (many > 1) {
@@ -507,7 +507,7 @@ mq_show_story(struct mq_order *o, struct mq_queue *q,
 			rc = bad;
 	}
 	if (o->filter == NULL || mq_order_pick(o, q, view, &rc) < 0 ||
-	    mq_has_said_empty(q, view))
+	    mq_say_if_empty(q, view))
 		return rc;
 	for (i = 0; i < q->nmsgs; i++) {
 		if (!q->msgs[i].picked)

@@ -69,7 +69,7 @@ read_line(struct talk *t)
 	t->line[t->len] = '\0';
 	if (c < 0)
 		return set_error(t, "the scheduler's answer is cut short%s",
-		    mq_reason(t->in->why));
+		    mq_reason_suffix(t->in->why));
 	return c == '\n' ? 0 : set_error(t, "the scheduler's line \"%.100s\" "
 	    "is too long, or has a zero byte", t->line);
 }
@@ -77,7 +77,7 @@ read_line(struct talk *t)
 /* Sends a command and reads the scheduler's first line: 0, or -1 if it refuses
  * the command. */
 static int
-send_command(struct talk *t, const char *command)
+send_and_check_reply(struct talk *t, const char *command)
 {
 	char refused[2 * MQ_WORD_MAX];
 
@@ -133,7 +133,7 @@ parse_auth(char *line, char *login, size_t size)
 /* Sends a login: "user/password", "user:password" or "user,password".  Returns
  * 0 or -1.  If the scheduler refuses the login, t->line has its answer. */
 static int
-send_login(struct talk *t, const char *challenge, const char *login)
+try_login(struct talk *t, const char *challenge, const char *login)
 {
 	static char text[MQ_TOKEN_MAX + MQ_WORD_MAX];	/* large for a stack */
 	char hex[33], command[MQ_WORD_MAX];
@@ -146,14 +146,14 @@ send_login(struct talk *t, const char *challenge, const char *login)
 	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
 	    hex) < 0)
 		return set_error(t, "the user's name is too long%s", "");
-	return send_command(t, command);
+	return send_and_check_reply(t, command);
 }
 
 /* Tries each login of the file, as its lines may be for other addresses than
  * ours, and at last ZMailer's default.  After a refusal t->line begins with
  * '-'; after a failure of any other kind the connection is of no use. */
 static int
-send_file_logins(struct talk *t, const char *challenge)
+try_file_logins(struct talk *t, const char *challenge)
 {
 	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX], login[MQ_WORD_MAX];
 	int rc = -1;
@@ -166,11 +166,11 @@ send_file_logins(struct talk *t, const char *challenge)
 	while (rc < 0 && t->line[0] == '-' && f != NULL &&
 	    fgets(line, sizeof(line), f) != NULL)
 		if (parse_auth(line, login, sizeof(login)) == 0)
-			rc = send_login(t, challenge, login);
+			rc = try_login(t, challenge, login);
 	if (f != NULL)
 		fclose(f);
 	return rc < 0 && t->line[0] == '-' ?
-	    send_login(t, challenge, "nobody/nobody") : rc;
+	    try_login(t, challenge, "nobody/nobody") : rc;
 }
 
 static int
@@ -184,8 +184,8 @@ log_in(struct talk *t, const char *login)
 	if (strstr(t->line, "CHALLENGE") == NULL)
 		return set_error(t, "the scheduler says \"%.200s\"", t->line);
 	strcpy(challenge, t->line);
-	return login != NULL ? send_login(t, challenge, login) :
-	    send_file_logins(t, challenge);
+	return login != NULL ? try_login(t, challenge, login) :
+	    try_file_logins(t, challenge);
 }
 
 /* ---- the queue -------------------------------------------------------- */
@@ -275,7 +275,7 @@ add_rcpt(struct talk *t, struct mq_dest *d, const char **last)
 
 /* Adds the vertices of a thread: 0 or -1. */
 static int
-read_thread(struct talk *t, struct mq_dest *d)
+fetch_thread(struct talk *t, struct mq_dest *d)
 {
 	char command[3 * MQ_WORD_MAX];
 	const char *last = NULL;
@@ -283,7 +283,7 @@ read_thread(struct talk *t, struct mq_dest *d)
 
 	text_fmt(command, sizeof(command), "SHOW THREAD %s %s", d->channel,
 	    d->host);
-	if (send_command(t, command) < 0)
+	if (send_and_check_reply(t, command) < 0)
 		return -1;
 	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (t->line[0] != '#' && add_rcpt(t, d, &last) < 0)
@@ -312,7 +312,7 @@ fetch_queue(struct talk *t)
 	struct mq_dest *d;
 	enum answer answer;
 
-	if (send_command(t, "SHOW QUEUE THREADS2") < 0)
+	if (send_and_check_reply(t, "SHOW QUEUE THREADS2") < 0)
 		return -1;
 	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (add_dest(t) < 0)
@@ -320,17 +320,17 @@ fetch_queue(struct talk *t)
 	if (answer == ANSWER_BAD)
 		return -1;
 	for (d = t->q->dests; d != NULL; d = d->next)
-		if (read_thread(t, d) < 0)
+		if (fetch_thread(t, d) < 0)
 			return -1;
 	return 0;
 }
 
 static int
-read_report(struct talk *t)
+fetch_report(struct talk *t)
 {
 	enum answer answer;
 
-	if (send_command(t, "SHOW QUEUE THREADS") < 0)
+	if (send_and_check_reply(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
 	while ((answer = next_answer_line(t)) == ANSWER_LINE)
 		if (t->q->report != NULL)
@@ -339,7 +339,7 @@ read_report(struct talk *t)
 }
 
 int
-mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
+mq_read_protocol_2(struct mq_queue *q, struct mq_in *in, const char *login,
     char why[MQ_WHY_MAX])
 {
 	static struct talk t;	/* large for a stack */
@@ -354,7 +354,7 @@ mq_read_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	why[0] = '\0';
 	rc = log_in(&t, login);
 	if (rc == 0)
-		rc = q->no_queue ? read_report(&t) : fetch_queue(&t);
+		rc = q->no_queue ? fetch_report(&t) : fetch_queue(&t);
 	fd_write(in->fd, "QUIT\n", 5);	/* a failure does not matter */
 	if (was != SIG_ERR)
 		signal(SIGPIPE, was);

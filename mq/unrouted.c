@@ -70,7 +70,7 @@ mq_put_deferred(const char *po, const char *num)
 	mq_print("\tcould not be routed yet");
 	if (deferred_read_why(po, num, &d) == 0)
 		mq_print(", tried %s, %s%s", mq_plural((double)d.tries, "time"),
-		    mq_next_try((int)d.wait), mq_reason(d.reason));
+		    mq_next_try((int)d.wait), mq_reason_suffix(d.reason));
 	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 
@@ -103,7 +103,7 @@ fail_release(const char *dir, const char *name)
 
 /* Releases a message, or in a dry run only names it: 0, or an exit code. */
 static int
-release_file(const char *po, const char *num, int dry)
+release_deferred(const char *po, const char *num, int dry)
 {
 	if (!dry && deferred_remove_why(po, num) < 0 && errno != ENOENT)
 		return fail_release(DEFERRED, num);
@@ -163,7 +163,7 @@ mq_release_words(struct mq_order *o, const char *po)
 			    q.unrouted[k].num))
 				continue;
 			found++;
-			bad = release_file(po, q.unrouted[k].num, o->dry);
+			bad = release_deferred(po, q.unrouted[k].num, o->dry);
 			if (bad != 0)
 				rc = bad;
 		}

@@ -67,7 +67,7 @@ mq_guess_verb(const char *s)
 
 /* Returns 1 if the text has the form of a name of a message. */
 static int
-is_message(const char *s)
+is_message_name(const char *s)
 {
 	return name_parse(s) != NULL || mq_is_id(s) ||
 	    mq_router_num(s) != NULL || mq_frozen_name(s) != NULL;
@@ -123,7 +123,7 @@ word_error(enum mq_verb verb, const char *what)
 		return verb == MQ_FLUSH || verb == MQ_RELEASE ? NULL :
 		    "only flush and release take \"all\"; a pattern for "
 		    "everything is */*";
-	if (is_message(what))
+	if (is_message_name(what))
 		return NULL;
 	if (strchr(what, '/') == NULL)
 		return "that is no name of a message; a pattern has a slash, "
@@ -157,7 +157,7 @@ read_names(struct mq_order *o)
 		line[strcspn(line, "\n")] = '\0';
 		if (*line == '\0')
 			continue;
-		if (!is_message(strip_path(line))) {
+		if (!is_message_name(strip_path(line))) {
 			mq_complain("standard input: \"%s\" is no name of a "
 			    "message", line);
 			return X_DATAERR;
@@ -172,9 +172,9 @@ read_names(struct mq_order *o)
 	return X_NOINPUT;
 }
 
-/* Adds a filter to o->filter. */
+/* Adds a filter to o->filter, the text to be printed. */
 static void
-add_filter(struct mq_order *o, const char *word)
+add_filter_text(struct mq_order *o, const char *word)
 {
 	size_t n = strlen(o->filter_text);
 	struct text t;
@@ -201,14 +201,14 @@ mq_order_parse(struct mq_order *o, int n, char **word)
 						 * escapes, as listed */
 		what = strip_path(word[i]);
 		if (kind == MQ_FILTER) {
-			add_filter(o, word[i]);
+			add_filter_text(o, word[i]);
 		} else if (o->verb != MQ_LIST && strcmp(word[i], "-") == 0) {
 			rc = read_names(o);
 		} else if (mq_is_command(o->verb) &&
 		    (bad = word_error(o->verb, what)) != NULL) {
 			mq_complain("%s: %s", what, bad);
 			return X_USAGE;
-		} else if (o->verb == MQ_SHOW && !is_message(what)) {
+		} else if (o->verb == MQ_SHOW && !is_message_name(what)) {
 			mq_complain("\"%s\" is neither the name of a message "
 			    "nor the beginning of one", word[i]);
 			return X_USAGE;
@@ -227,7 +227,7 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
 
 	for (i = 0; i < o->n; i++) {
 		/* a whole name is sent as it is, not searched as a beginning */
-		if (!is_message(o->what[i]) ||
+		if (!is_message_name(o->what[i]) ||
 		    (name_parse(o->what[i]) != NULL &&
 		    strchr(o->what[i], '-') != NULL))
 			continue;
@@ -247,7 +247,7 @@ mq_order_resolve(struct mq_order *o, const char *po, const char *logfile)
  * that there is no such message is not printed: it adds 1 to *gone.  Returns an
  * exit code. */
 static int
-read_answer(struct mq_in *in, const char *name, unsigned long *gone)
+put_answer(struct mq_in *in, const char *name, unsigned long *gone)
 {
 	static const char none[] = "no there is no message ";
 	char s[ANSWER_MOST], *p;
@@ -287,11 +287,11 @@ read_answer(struct mq_in *in, const char *name, unsigned long *gone)
 	return X_UNAVAILABLE;
 }
 
-/* Sends a command about a message or a pattern.  with_name: the message or the
- * pattern is printed before the answer.  gone is as in read_answer.  Returns an
- * exit code. */
+/* Sends a command about a message or a pattern, and prints the answer.
+ * with_name: the message or the pattern is printed before the answer.  gone is
+ * as in put_answer.  Returns an exit code. */
 static int
-send_command(struct mq_ask *a, enum mq_verb verb, const char *what,
+send_and_put_answer(struct mq_ask *a, enum mq_verb verb, const char *what,
     int with_name, unsigned long *gone)
 {
 	int rc;
@@ -304,7 +304,7 @@ send_command(struct mq_ask *a, enum mq_verb verb, const char *what,
 		    a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
-	rc = read_answer(&a->in, with_name ? what : NULL, gone);
+	rc = put_answer(&a->in, with_name ? what : NULL, gone);
 	mq_ask_close(a);
 	return rc;
 }
@@ -419,13 +419,13 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 		if (bad != 0)
 			*rc = bad;
 	}
-	mq_pick_end(q);
+	mq_pick_recount(q);
 	return 0;
 }
 
 /* Complains about messages that also go to recipients that do not pass. */
 static void
-complain_parts(const struct mq_order *o)
+complain_left_alone(const struct mq_order *o)
 {
 	if (o->pick.parts == 1)
 		mq_complain("1 message is left alone: it goes also to "
@@ -438,7 +438,7 @@ complain_parts(const struct mq_order *o)
 }
 
 int
-mq_order_show(struct mq_order *o, struct mq_queue *q,
+mq_order_dry_run(struct mq_order *o, struct mq_queue *q,
     const struct mq_view *view)
 {
 	struct mq_sum sum;
@@ -449,7 +449,7 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 	mq_sum_up(q, &sum);
 	if (sum.msgs > 0 || o->filter != NULL)
 		mq_show_list(q, view);
-	complain_parts(o);
+	complain_left_alone(o);
 	if (sum.msgs > 0)
 		mq_print("dry run, nothing is done: %s would affect %s\n",
 		    verb_name[o->verb],
@@ -474,7 +474,8 @@ send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 			continue;
 		bad = X_DATAERR;
 		if (name_parse(m->name) != NULL)
-			bad = send_command(a, o->verb, m->name, 1, &gone);
+			bad = send_and_put_answer(a, o->verb, m->name, 1,
+			    &gone);
 		else
 			mq_complain("\"%s\" is no name of a message", m->name);
 		if (bad != 0)
@@ -483,7 +484,7 @@ send_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	if (gone > 0)
 		printf("%lu message%s gone before the command came\n", gone,
 		    gone == 1 ? " was" : "s were");
-	complain_parts(o);
+	complain_left_alone(o);
 	if (o->pick.found > 0 || rc != 0)
 		return rc;
 	mq_complain("nothing in the queue matches %s", o->filter);
@@ -500,7 +501,8 @@ mq_order_send(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	if (q != NULL)
 		return send_picked(o, a, q, view);
 	for (i = 0; i < o->n; i++) {
-		bad = send_command(a, o->verb, o->what[i], o->n > 1, NULL);
+		bad = send_and_put_answer(a, o->verb, o->what[i], o->n > 1,
+		    NULL);
 		if (bad != 0)
 			rc = bad;
 	}

@@ -155,7 +155,7 @@ put_row(const struct row *r, int width)
 
 /* Drops empty rows, sorts the others and counts them. */
 static unsigned
-sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
+filter_and_sort_rows(struct row *v, unsigned n, struct mq_queue *last, int same)
 {
 	unsigned i, k = 0;
 
@@ -192,7 +192,8 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	mq_print("%s, every %s\n", at, mq_span(every));
 	mq_put_totals(q);
 	put_changes(q, last, seconds);
-	n = sort_rows(v, q->ndests, last, is_same_run(q, last, seconds));
+	n = filter_and_sort_rows(v, q->ndests, last,
+	    is_same_run(q, last, seconds));
 	if (n > 0)
 		printf("%-*s%8s%6s%6s%7s%7s\n", width, "destination",
 		    "jobs", "runs", "held", "good", "bad");

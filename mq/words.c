@@ -107,7 +107,7 @@ mq_next_reason_byte(const char **s)
 }
 
 const char *
-mq_reason(const char *s)
+mq_reason_suffix(const char *s)
 {
 	static char text[MQ_TOKEN_MAX + 3];	/* large for a stack */
 	char *to = text;

@@ -29,8 +29,8 @@ show(struct mq_queue *q)
 	v.verbose = 1;
 	mq_show_list(q, &v);
 	mq_show_counts(q, 1);
-	mq_show_shape(q, &v);
-	mq_show_sizes(q, &v);
+	mq_show_dest_ages(q, &v);
+	mq_show_dest_sizes(q, &v);
 	mq_show_json(q, &v);
 	mq_show_watch(q, &none, 5, 1.0);
 }
@@ -52,7 +52,7 @@ take(struct mq_queue *q, char *why)
 		memset(&in, 0, offsetof(struct mq_in, buf));
 		in.begun = 1;
 		in.fd = open("../in", O_RDWR | O_APPEND);
-		rc = two ? mq_read_two(q, &in, "u/p", why) :
+		rc = two ? mq_read_protocol_2(q, &in, "u/p", why) :
 		    mq_read_dump(q, &in, why);
 		close(in.fd);
 		fuzz_must(rc <= 0 || !two, "protocol 2 is asked for once");
