@@ -633,7 +633,8 @@ is_valid_code(unsigned long code, const char *s)
 }
 
 static void
-read_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
+read_and_report_verdict(struct lib_job *job, struct lib_rcpt **rcpts,
+    unsigned long n)
 {
 	static char status[12], text[1000], action[12], diagnostic[600],
 	    remote[300];	/* buffers */
@@ -679,7 +680,7 @@ answer_request(int c, struct lib_job *job, struct lib_rcpt **rcpts,
 			set_trouble(WRONG);
 		break;
 	case 'V':
-		read_verdict(job, rcpts, n);
+		read_and_report_verdict(job, rcpts, n);
 		break;
 	default:
 		set_trouble(WRONG);

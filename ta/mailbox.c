@@ -267,7 +267,7 @@ struct child {
  * that, and other users' mail must not wait.  Sets c->pid to 0 if the child has
  * ended. */
 static void
-check_child(struct child *c, double until)
+poll_child(struct child *c, double until)
 {
 	int status;
 
@@ -296,7 +296,7 @@ read_outcome(struct child *c, double until)
 	while (c->error == NULL) {
 		waited = fd_wait(c->fd, 0, 0.1);
 		if (waited != WAIT_READY && c->pid != 0)
-			check_child(c, until);
+			poll_child(c, until);
 		if (waited != WAIT_READY)
 			continue;
 		n = (long)read(c->fd, buf + have, sizeof(buf) - have);

@@ -335,7 +335,7 @@ become_user(void *group)
 }
 
 static void
-run_group(struct group *gr)
+run_group_and_report(struct group *gr)
 {
 	char text[1000];
 	struct lib_verdict v;
@@ -444,7 +444,7 @@ work(struct lib_job *job)
 			lib_report(job, r, X_TEMPFAIL, "4.3.5", "the "
 			    "arguments of the program are too long", 0);
 		else
-			run_group(&gr);
+			run_group_and_report(&gr);
 	}
 }
 

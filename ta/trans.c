@@ -399,7 +399,7 @@ send_message(struct trans *t)
 /* Sets t->count from the message.  Returns 0, or -1 if the message cannot be
  * sent and the verdicts were reported. */
 static int
-measure_message(struct trans *t, int seven)
+measure_message_or_report(struct trans *t, int seven)
 {
 	const struct esmtp *c = t->c;
 	char text[100];
@@ -439,7 +439,7 @@ trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
 	t.job = job;
 	t.to = to;
 	t.n = n;
-	if (measure_message(&t, seven) < 0)
+	if (measure_message_or_report(&t, seven) < 0)
 		return TRANS_OVER;
 	if (c->in_mail) {	/* the earlier transaction is open */
 		c->in_mail = 0;
