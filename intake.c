@@ -73,9 +73,11 @@
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
- * read again (spool.c).  At this bound, new mail is loaded without room only
- * when core has had no room for ten seconds.  So mail of other channels is
- * found, even if the scan meets it after much mail of a channel that hangs.
+ * read again (spool.c), or when core has room and no other mail comes.  At this
+ * bound, new mail is loaded without room only when core has had no room for a
+ * second, and no message has left for other new mail.  So mail of other
+ * channels is found, even if the scan meets it after much mail of a channel that
+ * hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -98,20 +100,16 @@
 
 #define BATCH_FILES	200	/* files loaded in one pass */
 #define BATCH_BEYOND	25	/* files loaded in one pass with core full */
-#define BATCH_PASSED	10	/* the same for new mail when there are as many
-				 * stubs as PARAMevicted allows */
 #define BATCH_ENTRIES	4000	/* directory entries checked in one pass */
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, after -E's
 				 * bound */
-#define STALLED		10	/* seconds without room, after which new mail is
-				 * loaded though PARAMevicted allows no further
-				 * stub */
 #define STUBLESS	900	/* seconds until the directory of a READY
 				 * message or of a skipped file without a stub
-				 * is read again */
+				 * is read again, if core has no room before */
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
-				 * nothing happens before */
+				 * nothing happens before; and after which new
+				 * mail is loaded without room and stub */
 #define CHECK		3600	/* seconds until the file of a vertex that waits
 				 * without a time is read */
 #define TOGETHER	3600	/* seconds by which the wait of one vertex may
@@ -149,6 +147,8 @@ struct stub {
 /* 14 bits of a struct spool_time. */
 #define MTIME_BITS(t)	(((t).s + (t).ns) & 0x3fff)
 
+static int needs_reread;	/* 1: a READY message has no stub, by
+				 * PARAMevicted */
 static struct hash stubs;	/* all stubs, by num */
 static struct heap skipped_stubs;	/* stubs of skipped files, by due */
 
@@ -257,6 +257,7 @@ make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
+		needs_reread |= at <= now.mono;
 		spool_reread_at(name, at <= now.mono || k != NULL ?
 		    now.mono + STUBLESS : at);
 		return NULL;
@@ -1136,8 +1137,6 @@ static struct {
 	double	pass_at;	/* mono; new mail may be loaded from then on
 				 * though there is no room for a stub; 0: not
 				 * set since core last had room */
-	struct message *leaver;	/* leaves for the next message that is loaded,
-				 * or NULL */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1242,14 +1241,15 @@ load_next(int forgotten)
 	int full = is_core_full(), is_urgent = 0;
 	unsigned rcpts = q.rcpts;
 	const struct stub *s;
-	struct message *m, *leaver = scan.leaver;
+	struct message *m, *leaver;
 	char name[NAME_MAX_];
 
-	scan.leaver = NULL;
 	if (!full)
 		scan.pass_at = 0;
 	if (forgotten && (s = next_stub(&is_urgent)) != NULL) {
 		strcpy(name, s->name);
+		if (s->is_skipped)	/* as new mail from here on */
+			is_urgent = 0;
 	} else if (!forgotten && has_new_file()) {
 		strcpy(name, scan.name);
 		scan.name[0] = '\0';
@@ -1263,13 +1263,13 @@ load_next(int forgotten)
 		return LOADED_FILE;
 	/* a warning that is due is sent before the message leaves */
 	while (full && !(is_urgent && m->ndsn > 0)) {
-		if (leaver == NULL && m->chan != NULL && !is_urgent)
-			leaver = choose_leaver(m->chan);
-		if (leaver == NULL)
-			leaver = m;
-		forget_message(leaver);
-		full = leaver != m && q.rcpts > rcpts && is_full_of_rcpts();
-		leaver = NULL;
+		leaver = m->chan == NULL || is_urgent ? NULL :
+		    choose_leaver(m->chan);
+		forget_message(leaver != NULL ? leaver : m);
+		/* at the bound of stubs the next new file waits for m to go */
+		if (leaver != NULL)
+			scan.pass_at = now.mono + NO_ROOM;
+		full = leaver != NULL && q.rcpts > rcpts && is_full_of_rcpts();
 	}
 	return LOADED_MESSAGE;
 }
@@ -1306,7 +1306,7 @@ load_when_full(void)
 		return LOADED_NONE;
 	}
 	if (scan.pass_at == 0)
-		scan.pass_at = now.mono + STALLED;
+		scan.pass_at = now.mono + NO_ROOM;
 	can_pass = scan.name[0] != '\0' && (!is_stub_limit_reached() ||
 	    now.mono >= scan.pass_at);
 	/* urgent and new mail take turns */
@@ -1316,15 +1316,14 @@ load_when_full(void)
 		return load_next(1);
 	}
 	if (can_pass) {
-		if (++scan.beyond >= BATCH_PASSED && is_stub_limit_reached())
-			scan.pass_at = now.mono + NO_ROOM;
+		scan.beyond++;
 		return load_next(0);
 	}
 	c = poorest_channel();
 	m = c == NULL ? NULL : choose_leaver(c);
 	/* after the exchange the channel of m still has as many as c */
 	if (m != NULL && m->chan->msgs >= c->msgs + 2) {
-		scan.leaver = m;
+		forget_message(m);
 		return load_next(1);
 	}
 	scan.no_room = 1;
@@ -1376,8 +1375,12 @@ in_load_files(void)
 			break;
 	}
 	end_lap();
-	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
+	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0) {
 		scan.files = 0;		/* the scan is over */
+		if (needs_reread)
+			spool_reread_at(NULL, now.mono);
+		needs_reread = 0;
+	}
 	/* with -S, agents start after the first scan, or when core is full */
 	if (!q.start_loaded && (q.scanned || is_core_full()))
 		q.no_feeding = 0;

@@ -29,7 +29,8 @@ void	spool_note_changes(void);
 double	spool_prep_wait(fd_set *in, int *max);
 /* Lets spool_next_file read datagrams if there are any. */
 void	spool_do(const fd_set *in);
-/* Schedules a reading of the directory of the control file at when, mono. */
+/* Schedules a reading of the directory of the control file at when, mono; NULL:
+ * of all directories that have files without a stub. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the st_ctime of the message file shows that the last complete
  * reading of the directory of the control file has met the message.  status is

@@ -332,6 +332,28 @@ start
 ok 'all its mail is delivered' wait_for 30 po_empty "$po"
 sched_stop
 
+# Mail that had to leave without a stub is read again when core has room.
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 5
+PARAMevicted 5
+*/*	interval=1h
+hang/*	maxring=2 command="$A -c hang -o $out -w $tmp/gate"
+fine/*	command="$A -c fine -o $out"
+END
+put_many "$po" 60 4 hang
+start
+wait_for 30 eval '[ "$(count "beyond PARAMevicted")" -ge 50 ]'
+put_many "$po" 12 4 fine 200001
+ok 'all mail of another channel is found beyond PARAMevicted' \
+    wait_for 40 eval '[ "$(count "complete msg=2000")" -ge 12 ]'
+: >"$tmp/gate"
+ok 'mail without a stub is delivered as soon as there is room' \
+    wait_for 60 po_empty "$po"
+sched_stop
+
 # ---- a message with a vertex that waits and one that can go ---------------------------
 
 fresh
