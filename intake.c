@@ -76,8 +76,8 @@
  * read again (spool.c), or when core has room and no other mail comes.  At this
  * bound, new mail is loaded without room only when core has had no room for a
  * second, and no message has left for other new mail.  So mail of other
- * channels is found, even if the scan meets it after much mail of a channel that
- * hangs.
+ * channels is found, even if the scan meets it after much mail of a channel
+ * that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
