@@ -229,7 +229,7 @@ t/fuzz/dsn: $(FUZZDSN)
 FUZZSMTP = t/fuzz/smtp.o ta/trans.o ta/wire.o ta/auth.o ta/net.o ta/mx.o ta/lib.o ta/job.o $(FUZZ)
 t/fuzz/smtp: $(FUZZSMTP)
 	$(LINK) $(FUZZSMTP) $(LIBS)
-FUZZDUMP = t/fuzz/dump.o mq/watch.o mq/name.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
+FUZZDUMP = t/fuzz/dump.o mq/watch.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
 t/fuzz/dump: $(FUZZDUMP)
 	$(LINK) $(FUZZDUMP) $(LIBS)
 

@@ -187,15 +187,10 @@ stubs_by_due(struct chan *c)
 
 /* past: what is known of a message before its file is read. */
 struct past {
-	int	known;		/* 1: the message was in core before */
-	int	has_born;	/* 1: born and mtime are set, from a stub */
-	unsigned mtime;		/* as in struct stub */
-	int	until;		/* mono; earliest time for the vertices */
-	int	born;		/* mono; as in struct message */
-	unsigned seen;		/* number of the last request that the message
-				 * was checked for */
+	struct stub stub;	/* without name and link; of a new message: has
+				 * seen all requests, else 0 */
+	int	has_born;	/* 1: born and mtime of the stub are set */
 	int	had_no_room;	/* 1: the stub was due for an hour */
-	int	triggered;	/* as in struct stub */
 	struct skip skip;	/* why NULL: the file was not skipped */
 };
 
@@ -282,15 +277,10 @@ remove_stub(const char *name, struct past *p)
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
-	p->seen = last_request;	/* requests are not for new mail */
+	p->stub.seen = last_request;	/* requests are not for new mail */
 	if (s == NULL)
 		return;
-	p->until = s->until;
-	p->born = s->born;
-	p->mtime = s->mtime;
-	p->seen = s->seen;
-	p->known = s->known;
-	p->triggered = s->triggered;
+	memcpy(&p->stub, s, offsetof(struct stub, name));
 	p->has_born = !s->is_skipped;
 	get_skip(s, &p->skip);
 	stubs_behind -= s->seen < last_request;
@@ -446,13 +436,13 @@ apply_commands(struct message *m, const struct past *p)
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
-		if (p->triggered && v->thread->ring->conf->v.queueonly &&
+		if (p->stub.triggered && v->thread->ring->conf->v.queueonly &&
 		    v->thread->held == NULL && v->state == V_READY)
 			th_flush(v->thread, v, 0);
 		if (requests == NULL || th_is_dsn(v->thread))
 			continue;
-		apply_requests(v, "", p->seen);
-		apply_requests(v, v->thread->host, p->seen);
+		apply_requests(v, "", p->stub.seen);
+		apply_requests(v, v->thread->host, p->stub.seen);
 	}
 }
 
@@ -883,8 +873,8 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	 * before it expires or a warning is sent, so it counts as loaded an
 	 * hour ago */
 	m->loaded_at = p->had_no_room ? NOW - CHECK : NOW;
-	m->born = p->has_born ? p->born : NOW - stamp_age(st->st_mtime);
-	m->was_forgotten = p->known || p->skip.at_start;
+	m->born = p->has_born ? p->stub.born : NOW - stamp_age(st->st_mtime);
+	m->was_forgotten = p->stub.known || p->skip.at_start;
 	m->queued = NOW - stamp_age(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -895,7 +885,7 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 	m->verbose = c->has_verbose != 0;
 	m->notify = c->all_notify;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
-		v->wakeup = p->until;
+		v->wakeup = p->stub.until;
 }
 
 /* Puts the message into core: 0, or -1 without memory. */
@@ -903,16 +893,13 @@ static int
 add_to_core(struct message *m, struct ctl *c, const struct stat *st,
     const struct past *p)
 {
-	const struct vertex *v = msg_first_vertex(m);
-	unsigned hosts = 0;
+	unsigned hosts = m->nvertices;
 
-	for (; v != NULL; v = msg_next_vertex(v))
-		hosts++;
 	if (q_add_message(m) < 0)
 		return -1;
 	if (m->nr == 0)
 		return 0;
-	q.total.accepted += !p->known;
+	q.total.accepted += !p->stub.known;
 	ctl_close_kept();	/* an earlier file of that name may be open */
 	log_info("load msg=%s rcpts=%u hosts=%u age=%ld size=%lu%-s",
 	    msg_log_name(m), m->nr, hosts, msg_age(m),
@@ -970,12 +957,12 @@ load_open_file(struct ctl *c, struct past *p)
 	 * stub has another time of the message file, the stub was that of an
 	 * earlier message with this name. */
 	spool_time(&st, &time);
-	if (!c->later && p->has_born && p->mtime != MTIME_BITS(time)) {
+	if (!c->later && p->has_born && p->stub.mtime != MTIME_BITS(time)) {
 		memset(p, 0, sizeof(*p));
-		p->seen = last_request;
+		p->stub.seen = last_request;
 	}
-	if (!c->later && !p->known && p->skip.why == NULL)
-		p->known = spool_was_scanned(c->name, &st);
+	if (!c->later && !p->stub.known && p->skip.why == NULL)
+		p->stub.known = spool_was_scanned(c->name, &st);
 	if (c->why == NULL) {
 		strcpy(m->name, c->name);
 		init_message(m, c, &st, p);
@@ -989,7 +976,7 @@ load_open_file(struct ctl *c, struct past *p)
 			    "message";
 	}
 	if (c->why == NULL && m->nr == 0 &&
-	    is_dsn_deleted_by_request(m, p->seen))
+	    is_dsn_deleted_by_request(m, p->stub.seen))
 		m->dsn_due = 0;
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
@@ -997,7 +984,7 @@ load_open_file(struct ctl *c, struct past *p)
 	} else if (c->why == NULL) {
 		if (add_to_core(m, c, &st, p) == 0) {
 			/* the T lines of a known file were executed before */
-			if (!p->known)
+			if (!p->stub.known)
 				apply_triggers(c);
 			return m;
 		}
@@ -1038,12 +1025,12 @@ skip_file(const struct ctl *c, const struct past *p)
 	s = make_stub(c->name, NULL, now.mono + c->later, &k);
 	if (s == NULL)
 		return;
-	s->until = p->until;
-	s->triggered = p->triggered;
-	s->known = p->known || (p->skip.why == NULL &&
+	s->until = p->stub.until;
+	s->triggered = p->stub.triggered;
+	s->known = p->stub.known || (p->skip.why == NULL &&
 	    spool_was_scanned(c->name, NULL));
 	if (c->pid != 0) {
-		s->seen = p->seen;
+		s->seen = p->stub.seen;
 		stubs_behind += s->seen < last_request;
 	}
 }
@@ -1248,8 +1235,7 @@ load_next(int forgotten)
 		scan.pass_at = 0;
 	if (forgotten && (s = next_stub(&is_urgent)) != NULL) {
 		strcpy(name, s->name);
-		if (s->is_skipped)	/* as new mail from here on */
-			is_urgent = 0;
+		is_urgent &= !s->is_skipped;	/* like new mail from here on */
 	} else if (!forgotten && has_new_file()) {
 		strcpy(name, scan.name);
 		scan.name[0] = '\0';
@@ -1267,8 +1253,8 @@ load_next(int forgotten)
 		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
 		/* at the bound of stubs the next new file waits for m to go */
-		if (leaver != NULL)
-			scan.pass_at = now.mono + NO_ROOM;
+		scan.pass_at = leaver != NULL ? now.mono + NO_ROOM :
+		    scan.pass_at;
 		full = leaver != NULL && q.rcpts > rcpts && is_full_of_rcpts();
 	}
 	return LOADED_MESSAGE;

@@ -125,6 +125,7 @@ msg_new_vertex(struct message *m, struct thread *t)
 
 	if (v->msg != NULL && (v = mem_get(sizeof(*v))) == NULL)
 		return NULL;
+	m->nvertices++;
 	v->msg = m;
 	v->thread = t;
 	v->r = &v->one;

@@ -235,7 +235,6 @@ queue_vertex(struct vertex *v)
 	int dsn = th_is_dsn(t);
 	double at = v->wakeup;
 
-	m->nvertices++;
 	m->ndsn += dsn;
 	if ((m->was_forgotten || !q.start_loaded) && !dsn)
 		v->retry_index = retry_index_at_age(s, msg_age(m));

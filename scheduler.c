@@ -743,11 +743,8 @@ reset_descriptors(void)
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= 2);
-	if (n < 4096)		/* a descriptor may be above a lowered limit */
-		n = 4096;
-	else if (n > 65536L)
-		n = 65536L;
-	for (fd = 3; fd < n; fd++)
+	/* a descriptor may be above a lowered limit */
+	for (fd = 3; fd < 4096 || (fd < n && fd < 65536L); fd++)
 		close(fd);
 }
 

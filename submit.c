@@ -485,8 +485,7 @@ write_and_queue(struct mail *m, struct input *in, int direct, char *name)
 	if (create_file(&p) < 0)
 		return fail_write(opt.po);
 	entry_make_name(name, ENTRY_NAME, p.num);
-	if (!m->blind &&
-	    mail_complete_header(m, p.num, direct ? name : NULL) < 0) {
+	if (!m->blind && mail_fill_header(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		remove_file(&p);
 		return X_OSERR;

@@ -196,9 +196,7 @@ fd_close_from(int fd)
 {
 	long most = sysconf(_SC_OPEN_MAX);
 
-	if (most < 0 || most > FD_MOST)
-		most = FD_MOST;
-	for (; fd < most; fd++)
+	for (; fd < FD_MOST && (most < 0 || fd < most); fd++)
 		close(fd);
 }
 

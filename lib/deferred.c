@@ -129,7 +129,7 @@ may_have_control(const char *office, const char *dir, const char *mark,
 
 /* Without transport/, no message is an orphan. */
 int
-office_is_orphan_message(const char *office, const char *name)
+office_is_orphan_msg(const char *office, const char *name)
 {
 	static const char *const marks[] = { "", ".", SUBMIT_MARK, NULL };
 	const char *const *mark, *base = name_base(name), *dir;

@@ -36,6 +36,6 @@ const char *deferred_num_of_why(const char *entry, char *num,
 /* Returns 1 if the message file office/queue/name has no control file at
  * transport/name nor in the hash directories of this name, nor an unfinished
  * one, whose name begins with a dot or SUBMIT_MARK. */
-int	office_is_orphan_message(const char *office, const char *name);
+int	office_is_orphan_msg(const char *office, const char *name);
 
 #endif

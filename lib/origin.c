@@ -140,8 +140,7 @@ can_get_dsn(const char *address)
 	const char *p = address + strspn(address, "\\\" ");
 
 	return *p != '\0' && strchr("|/-:", *p) == NULL &&
-	    strlen(address) <= ADDRESS_MOST &&
-	    strpbrk(address, "<>") == NULL &&
+	    strlen(address) <= ADDRESS_MOST && strpbrk(address, "<>") == NULL &&
 	    addr_error_status(address) == NULL;
 }
 

@@ -183,8 +183,7 @@ note_if_stray(void *arg, const char *name)
 	long age;
 	int has_control = lstat(path_in(s->po, "transport/%s", name), &st) == 0;
 
-	if (has_control ? st.st_size > 0 :
-	    !office_is_orphan_message(s->po, name))
+	if (has_control ? st.st_size > 0 : !office_is_orphan_msg(s->po, name))
 		return;
 	if (lstat(path_in(s->po, "queue/%s", name), &st) < 0 ||
 	    !S_ISREG(st.st_mode))

@@ -531,9 +531,6 @@ int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 
 /* mq_pick: filters of messages and their result. */
 struct mq_pick {
-	/* Returns 1 if the recipient passes the filters on recipients. */
-	int	(*passes)(const struct mq_pick *, const struct mq_dest *,
-		    const char *user);
 	unsigned long given;	/* bits: filters that were given */
 	char	**from, **to, **dest;	/* patterns, or NULL */
 	const char *msgid;	/* a Message-ID, or NULL */
@@ -560,6 +557,9 @@ enum mq_word_kind {
 };
 
 void	mq_pick_init(struct mq_pick *);
+/* Returns 1 if the recipient passes the filters on recipients. */
+int	mq_pick_passes(const struct mq_pick *, const struct mq_dest *,
+	    const char *user);
 /* Reads the word if it is a filter, such as "from=anna@a.example". */
 enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);
 /* mq_pick_begin hides all jobs, and mq_pick unhides those that pass: 0, or -1

@@ -142,8 +142,8 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 	    strcmp(d->channel, "dsn") != 0;
 }
 
-static int
-rcpt_passes(const struct mq_pick *p, const struct mq_dest *d,
+int
+mq_pick_passes(const struct mq_pick *p, const struct mq_dest *d,
     const char *user)
 {
 	return (p->to == NULL || mq_has_match(p->to, user, "")) &&
@@ -155,7 +155,6 @@ mq_pick_init(struct mq_pick *p)
 {
 	memset(p, 0, sizeof(*p));
 	p->older = p->younger = -1;
-	p->passes = rcpt_passes;
 }
 
 static int

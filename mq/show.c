@@ -123,8 +123,7 @@ age_of_attempt(const struct mq_msg *m, const struct mq_job *j, const char *po)
 {
 	struct stat control, message;
 
-	if (po == NULL || name_parse(m->name) == NULL ||
-	    m->first != m->last ||
+	if (po == NULL || name_parse(m->name) == NULL || m->first != m->last ||
 	    j->state == MQ_RUN || j->state == MQ_QUEUEONLY ||
 	    j->state == MQ_FROZEN || j->state == MQ_COMMAND ||
 	    lstat(path_in(po, "transport/%s", m->name), &control) < 0 ||

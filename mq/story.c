@@ -471,8 +471,7 @@ show_named(struct mq_queue *q, const char *name, const struct mq_view *view,
 {
 	const char *num = mq_frozen_name(name) != NULL ? mq_frozen_name(name) :
 	    mq_router_num(name), *po = view->postoffice;
-	const char *base = name_parse(name) != NULL ?
-	    name_parse(name) : name;
+	const char *base = name_parse(name) != NULL ? name_parse(name) : name;
 	char id[MQ_NAME_MAX], found[MQ_NAME_MAX];
 	unsigned many = find_names_with_evicted(q, base, po, found);
 

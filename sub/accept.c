@@ -173,8 +173,7 @@ accept_remove_queued(const char *po, const char *base)
 	if (lstat(path, &orig) < 0 ||
 	    lstat(path_in(po, "queue/%s", name), &copied) < 0 ||
 	    orig.st_size != copied.st_size ||
-	    orig.st_mtime != copied.st_mtime ||
-	    office_is_orphan_message(po, name))
+	    orig.st_mtime != copied.st_mtime || office_is_orphan_msg(po, name))
 		return -1;
 	/* if a sync fails, the original stays for now */
 	if (entry_sync(po, "queue") == 0 && entry_sync(po, "transport") == 0 &&

@@ -343,7 +343,7 @@ addr_fold_domain(char *addr)
 }
 
 int
-addr_program_or_file_byte(const char *addr)
+addr_pipe_or_slash(const char *addr)
 {
 	addr += strspn(addr, "\"\\ ");
 	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;

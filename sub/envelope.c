@@ -280,7 +280,7 @@ add_address(struct mail *m, const char *addr)
 		    "name", X_NOUSER);
 	else if (m->toobig)
 		add_recipient(m, "error", "toobig", addr, addr, 0, "");
-	else if (m->tame && addr_program_or_file_byte(addr))
+	else if (m->tame && addr_pipe_or_slash(addr))
 		fail_address(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
@@ -392,7 +392,7 @@ parse_sender(struct mail *m, const char *s)
 		say("sender %s: %s", l.text, l.why);
 	} else if (n != 1) {
 		say("sender %s: it must be one address", s);
-	} else if (addr_program_or_file_byte(one)) {
+	} else if (addr_pipe_or_slash(one)) {
 		say("sender %s: nothing can be sent back to it", s);
 	} else {
 		/* with blind, submit -q adds our domain */
@@ -423,7 +423,7 @@ rewrite_sender(const void *arg, const char *addr, char *to)
 }
 
 int
-mail_complete_header(struct mail *m, unsigned long num, const char *id)
+mail_fill_header(struct mail *m, unsigned long num, const char *id)
 {
 	static const char *const names[] = { "from", "sender", "reply-to" };
 	int i, bad = head_complete(&m->head, &m->author, m->sender,

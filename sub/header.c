@@ -477,7 +477,7 @@ head_edit(struct header *h, const char *name,
 static int
 add_domain(const void *domain, const char *addr, char *to)
 {
-	if (addr_domain(addr) != NULL || addr_program_or_file_byte(addr))
+	if (addr_domain(addr) != NULL || addr_pipe_or_slash(addr))
 		return -1;
 	return text_fmt(to, ADDR_SIZE, "%s@%s", addr, (const char *)domain);
 }

@@ -382,7 +382,7 @@ queue_file(struct file *q, const char *path, int fd, const char *name)
 	char id[80] = "-";
 	enum verdict v;
 
-	if (mail_complete_header(&q->m, name_num(name), name) < 0) {
+	if (mail_fill_header(&q->m, name_num(name), name) < 0) {
 		say("there is no memory for the header");
 		return LATER;
 	}

@@ -317,7 +317,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	text_init(&list, members, sizeof(members));
 	addr_start(&l, p, cut_comment(p));
 	while (addr_next(&l)) {
-		if (l.why == NULL && addr_program_or_file_byte(l.addr))
+		if (l.why == NULL && addr_pipe_or_slash(l.addr))
 			l.why = "an alias has no programs, files and lists";
 		if (l.why != NULL) {
 			text_fmt(reason, sizeof(reason), "%.200s: %s",
@@ -353,8 +353,7 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	t->word = to;
 	addr_start(&l, to, to + strlen(to));
 	if (strchr(to, '@') == NULL ? !addr_is_domain(to) :
-	    !addr_next(&l) || strcmp(l.addr, to) != 0 ||
-	    addr_program_or_file_byte(to))
+	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_pipe_or_slash(to))
 		return "the new name of a sender is one address or a domain";
 	r->host = mem_dup(to);
 	return r->host == NULL ? "no memory" : NULL;
@@ -569,7 +568,7 @@ route_free(struct routes *t)
 static void
 make_plain(const char *addr, char *s)
 {
-	int at = addr_domain(addr) != NULL || addr_program_or_file_byte(addr) ?
+	int at = addr_domain(addr) != NULL || addr_pipe_or_slash(addr) ?
 	    '@' : '\1';
 	char *p = s;
 
@@ -646,7 +645,7 @@ set_user(struct target *t, const struct routes *table,
 	/* our domain is not added to a path, or to a program, file or list */
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
-	    (addr_program_or_file_byte(addr) && strcmp(r->host, "-") == 0))
+	    (addr_pipe_or_slash(addr) && strcmp(r->host, "-") == 0))
 		return text_fmt(t->user, sizeof(t->user), "%s", addr);
 	return text_fmt(t->user, sizeof(t->user), "%s@%s", addr,
 	    table->domain);
@@ -659,7 +658,7 @@ static struct route *
 find_alias(const struct routes *table, struct target *t,
     const struct route *within)
 {
-	int first = addr_program_or_file_byte(t->user), postmaster;
+	int first = addr_pipe_or_slash(t->user), postmaster;
 	char s[ADDR_SIZE + 1];
 	struct route *r;
 
@@ -691,7 +690,7 @@ set_target(struct target *t, const struct routes *table,
 		domain = hop;
 		/* strchr also finds the end, if no name follows the '!' */
 		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
-		    addr_program_or_file_byte(addr + n + 1) ||
+		    addr_pipe_or_slash(addr + n + 1) ||
 		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
 		    !addr_is_domain(hop))
 			return fail_target(t, X_NOHOST,
@@ -751,7 +750,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
 {
 	const char *pattern = NULL;
 	struct route *r;
-	int first = addr_program_or_file_byte(addr);
+	int first = addr_pipe_or_slash(addr);
 	char s[ADDR_SIZE + 1];
 
 	memset(t, 0, sizeof(*t));

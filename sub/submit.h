@@ -105,7 +105,7 @@ int	addr_is_domain(const char *);	/* a name or a literal, [10.0.0.1] */
 int	addr_is_host(const char *);
 /* Returns the '|', '/' or ':' that the address begins with, quoted or not; or
  * 0.  An agent may take such an address for a program, a file or a list. */
-int	addr_program_or_file_byte(const char *);
+int	addr_pipe_or_slash(const char *);
 void	addr_fold_domain(char *);	/* makes the domain lower case */
 
 /* ======================================================================
@@ -348,7 +348,7 @@ void	mail_fail_all(struct mail *, const char *host);
 int	mail_set_sender(struct mail *, const char *);
 /* Completes the header as head_complete; with an id, also rewrites its
  * senders. */
-int	mail_complete_header(struct mail *, unsigned long num, const char *id);
+int	mail_fill_header(struct mail *, unsigned long num, const char *id);
 /* If s is the word FULL or HDRS, in capital or small letters, copies it in
  * capitals and returns 0; else returns -1. */
 int	ret_parse(const char *s, char *to);

@@ -299,7 +299,7 @@ set_aside_both(const char *path, const char *name)
 	ctl = path_in(tidy.po, "postman/%s" CONTROL, name_base(to));
 	if (rename(path, ctl) < 0)
 		return;
-	if (office_is_orphan_message(tidy.po, name) && rename(msg, to) < 0 &&
+	if (office_is_orphan_msg(tidy.po, name) && rename(msg, to) < 0 &&
 	    errno != ENOENT)
 		say_cannot("rename to", to);
 	say("it was unfinished for a day; it is now %s", ctl);
@@ -322,7 +322,7 @@ is_candidate(const char *entry)
 	case QUEUE:
 		/* the path behind "queue/" is the name, X/Y/NAME */
 		return name_parse(entry) != NULL &&
-		    office_is_orphan_message(tidy.po, path_in(tidy.dir, "%s",
+		    office_is_orphan_msg(tidy.po, path_in(tidy.dir, "%s",
 		    entry) + sizeof("queue"));
 	}
 	pid = get_writer(entry);
