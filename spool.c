@@ -390,7 +390,7 @@ static struct {
 static const char *
 scan_path(int i)
 {
-	return i == 0 ? "." : office_dir(i);
+	return i == 0 ? "." : office_hash_dir(i);
 }
 
 /* Adds a directory to those that are read, unless it is one of them. */
@@ -487,7 +487,7 @@ close_dir(double rest)
 static void
 close_bad_dir(void)
 {
-	log_err("scan dir=transport/%s %s", office_dir(scan.at),
+	log_err("scan dir=transport/%s %s", office_hash_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
 	if (scan.stubless_due)
@@ -543,14 +543,15 @@ use_entry(const char *entry, char *name)
 
 	scan.entries++;
 	if (name_parse(entry) != NULL) {	/* name has room for the path */
-		strcat(strcpy(name, office_dir(scan.at)), entry);
+		strcat(strcpy(name, office_hash_dir(scan.at)), entry);
 		return 1;
 	}
 	/* only transport/ and its 26 directories have hash directories; a link
 	 * is none */
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
-		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
+		text_fmt(name, NAME_MAX_, "%s%s", office_hash_dir(scan.at),
+		    entry);
 		if (lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
 			add_dir(scan.at * 26 + 1 + entry[0] - 'A');
 	}
@@ -664,7 +665,7 @@ spool_find_file(const char *base, char *name)
 	for (level = 0; level < OFFICE_LEVELS && name_parse(base) != NULL;
 	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
-		    office_dir(office_hash(base, level)), base);
+		    office_hash_dir(office_hash_index(base, level)), base);
 		if (look_up_file(name, &st) < 0)
 			error = EAGAIN;
 		else if (S_ISREG(st.st_mode))
@@ -729,7 +730,7 @@ place_message_file(const char *name, struct stat *st)
 		if (level == OFFICE_LEVELS)
 			break;
 		text_fmt(from, sizeof(from), "../queue/%s%s",
-		    office_dir(office_hash(base, level)), base);
+		    office_hash_dir(office_hash_index(base, level)), base);
 	}
 	/* without the directory, all message files seem to be missing */
 	if (lstat("../queue", st) < 0) {
@@ -747,7 +748,7 @@ spool_place_files(char *name, struct stat *st)
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		text_fmt(to, sizeof(to), "%s%s",
-		    office_dir(office_hash(name, opt.levels)), name);
+		    office_hash_dir(office_hash_index(name, opt.levels)), name);
 		strcpy(from, message_path(name));
 		if ((move_file(from, message_path(to)) < 0 &&
 		    errno != ENOENT) ||

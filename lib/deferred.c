@@ -139,7 +139,7 @@ office_is_orphan_msg(const char *office, const char *name)
 	if (may_have_control(office, "", "", name))
 		return 0;
 	for (level = 0; level < OFFICE_LEVELS; level++) {
-		dir = office_dir(office_hash(base, level));
+		dir = office_hash_dir(office_hash_index(base, level));
 		for (mark = marks; *mark != NULL; mark++)
 			if (may_have_control(office, dir, *mark, base))
 				return 0;

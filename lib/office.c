@@ -61,7 +61,7 @@ name_parse(const char *s)
 /* ---- hash directories ------------------------------------------------- */
 
 const char *
-office_dir(int i)
+office_hash_dir(int i)
 {
 	static char path[5];
 	char *p = path;
@@ -79,7 +79,7 @@ office_dir(int i)
 }
 
 int
-office_hash(const char *base, int level)
+office_hash_index(const char *base, int level)
 {
 	unsigned long n = num_of(base, NULL);
 

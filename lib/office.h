@@ -33,9 +33,9 @@ const char *name_parse(const char *);
 #define OFFICE_LEVELS	3	/* hash directories of no, one or two letters */
 /* Returns the hash directory with this number: "" for 0, then 26 like "A/",
  * then 676 like "A/B/".  The text is good until the next call. */
-const char *office_dir(int i);
+const char *office_hash_dir(int i);
 /* Returns the number of the hash directory of a name at this level, 0 to 2. */
-int	office_hash(const char *base, int level);
+int	office_hash_index(const char *base, int level);
 
 /* The time of a message file. */
 struct spool_time {

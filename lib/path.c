@@ -44,7 +44,7 @@ path_walk_messages(const char *po, const char *dir,
 	DIR *d;
 
 	for (i = 0; i < OFFICE_DIRS; i++) {
-		d = opendir(path_in(po, "%s/%s", dir, office_dir(i)));
+		d = opendir(path_in(po, "%s/%s", dir, office_hash_dir(i)));
 		if (d == NULL) {
 			if (i == 0 || (errno != ENOENT && errno != ENOTDIR))
 				error = errno;
@@ -52,7 +52,7 @@ path_walk_messages(const char *po, const char *dir,
 		}
 		while (errno = 0, (e = readdir(d)) != NULL)
 			if (name_parse(e->d_name) != NULL && text_fmt(name,
-			    sizeof(name), "%s%s", office_dir(i),
+			    sizeof(name), "%s%s", office_hash_dir(i),
 			    e->d_name) == 0)
 				each(arg, name);
 		if (errno != 0)

@@ -407,7 +407,7 @@ tidy_run(const char *po, long postmanage, unsigned long postbytes)
 	for (i = 0; i < routers.n; i++)
 		tidy_dir(ROUTER, routers.v[i], "");
 	for (i = 0; i < OFFICE_DIRS; i++)
-		tidy_dir(QUEUE, "queue", office_dir(i));
+		tidy_dir(QUEUE, "queue", office_hash_dir(i));
 	say_set_topic(NULL);
 	if (tidy.removed > 0)
 		say("double bounces older than %ld seconds (PARAMpostmanage) "

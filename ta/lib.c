@@ -276,7 +276,7 @@ is_message_missing(const char *name)
 
 	for (level = 0; level < OFFICE_LEVELS; level++)
 		if (path_may_exist(path_in("../queue", "%s%s",
-		    office_dir(office_hash(base, level)), base)))
+		    office_hash_dir(office_hash_index(base, level)), base)))
 			return 0;
 	return lstat(name, &st) == 0;
 }
