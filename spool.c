@@ -550,8 +550,7 @@ use_entry(const char *entry, char *name)
 	 * is none */
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
-		text_fmt(name, NAME_MAX_, "%s%s", office_hash_dir(scan.at),
-		    entry);
+		strcat(strcpy(name, office_hash_dir(scan.at)), entry);
 		if (lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
 			add_dir(scan.at * 26 + 1 + entry[0] - 'A');
 	}

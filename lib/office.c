@@ -147,7 +147,7 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	year = tm->tm_year + 1900;
+	year = (int)(((unsigned)tm->tm_year + 1900U) & 0x3ffff);
 	stamp[0] = code[year >> 12 & 63];
 	stamp[1] = code[year >> 6 & 63];
 	stamp[2] = code[year & 63];

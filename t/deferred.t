@@ -381,7 +381,6 @@ main(int argc, char **argv)
 	    67768034000000000L, 4294967296L, -1, LONG_MIN };
 	struct utimbuf times;
 	struct deferred d;
-	struct beside b;
 	struct stat st;
 	char id[100];
 	size_t i;
@@ -398,24 +397,27 @@ main(int argc, char **argv)
 			return 1;
 		kept += st.st_mtime == at[i];
 		spool_id("9", NULL, "deferred/9", id, sizeof(id));
-		if (beside_count(".", "deferred", &b) < 0 || b.n != 1 ||
-		    deferred_read_why(".", "9", &d) < 0 || d.next < d.last)
+		if (deferred_read_why(".", "9", &d) < 0 || d.wait < 0)
 			return 1;
 	}
 	printf("%d kept\n", kept);
 	return 0;
 }
 END
+build() {	# [option of the compiler ...]
+	${CC:-cc} "$@" -I"$top" -o "$tmp/times" "$tmp/times.c" \
+	    "$top/lib/lib.a" >"$tmp/cc.out" 2>&1
+}
+ok 'the program that reads times compiles' build
 for dir in "$tmp" /dev/shm /run/shm; do
 	times=$dir/times$$
 	mkdir "$times" "$times/deferred" 2>/dev/null || continue
 	echo text >"$times/deferred/9"
 	echo '3 1 why' >"$times/deferred/9.why"
 	out=
-	[ -x "$tmp/times" ] || ${CC:-cc} -fsanitize=undefined \
-	    -fsanitize-undefined-trap-on-error -I"$top" -o "$tmp/times" \
-	    "$tmp/times.c" "$top"/lib/office.c "$top"/lib/deferred.c \
-	    "$top"/lib/util.c >"$tmp/cc.out" 2>&1 &&
+	build -DMAILSHARE='""' -fsanitize=undefined \
+	    -fsanitize-undefined-trap-on-error \
+	    "$top"/lib/office.c "$top"/lib/deferred.c "$top"/lib/util.c &&
 	    out=$("$tmp/times" "$times"; echo $?)
 	rm -rf "$times"
 	case $out in
