@@ -68,7 +68,7 @@ static struct reason unkept = { { NULL, 0 }, 1, 0,
  * unkept if there is no room.  After a reload core may have more texts than
  * PARAMreasons. */
 static struct reason *
-new_reason(const char *s, unsigned hash)
+add_reason_or_unkept(const char *s, unsigned hash)
 {
 	struct reason *r;
 
@@ -346,9 +346,9 @@ msg_set_reason(const struct vertex *v, struct rcpt *rcpt, const char *text)
 	r = l == NULL ? NULL : OWNER(struct reason, link, l);
 	if (r != NULL)
 		r->refs++;
-	free_reason(rcpt);	/* before new_reason needs the room */
+	free_reason(rcpt);	/* before add_reason_or_unkept needs the room */
 	if (r == NULL) {
-		r = new_reason(s, hash);
+		r = add_reason_or_unkept(s, hash);
 		r->refs++;
 	}
 	rcpt->reason = r->s;

@@ -232,7 +232,7 @@ void	list_remove(struct list *, struct vertex *);
 /* Returns a ring whose members are all 0, or NULL without memory. */
 struct ring *order_new_ring(void);
 /* Frees a ring that has neither threads nor agents. */
-void	order_free_ring(struct ring *);
+void	order_destroy_ring(struct ring *);
 /* Sorts the READY vertices of a thread by the order of its clause, if enough of
  * them are new. */
 void	order_sort_thread(struct thread *);
@@ -410,7 +410,7 @@ enum outcome q_cancel_vertex(struct vertex *, enum cancel, int later);
 double	q_next_warning(const struct message *);
 /* Does what is due for the message: ends vertices that are expired, deleted or
  * bounced, sends warnings; writes tags and removes files again where the disk
- * has refused that.  Sets its timer. */
+ * has refused that.  Sets its timer.  The message stays until q_sweep_ended. */
 void	q_run_message_timer(struct message *);
 /* Applies a report line of the agent.  Returns NULL, or the reason why the line
  * is refused and has changed nothing. */

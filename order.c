@@ -157,7 +157,7 @@ order_new_ring(void)
 }
 
 void
-order_free_ring(struct ring *r)
+order_destroy_ring(struct ring *r)
 {
 	free(r->trouble);
 	free(r->ready.v);

@@ -162,7 +162,7 @@ sweep_rings(void)
 		*p = r->next;
 		free_if_unused(r->conf->config);
 		free(r->pool);
-		order_free_ring(r);
+		order_destroy_ring(r);
 	}
 }
 
