@@ -219,7 +219,7 @@ count_agents(struct ring *r, int nta, int nidle, int nending)
 /* Returns the number of agents that the ring could have beside those at
  * work. */
 static long
-count_free_agents(struct ring *r)
+count_free_slots(struct ring *r)
 {
 	long n = LONG_MAX;
 	int i;
@@ -717,7 +717,7 @@ feed_or_release(struct agent *a)
 
 /* Counts a line outside the protocol.  Returns 1 if the line may be logged. */
 static int
-can_log_noise(struct agent *a)
+count_and_allow_noise(struct agent *a)
 {
 	if (a->noise++ == NOISE_MOST)
 		log_warn("agent-says pid=%d channel=%s too much; no more of "
@@ -735,7 +735,7 @@ note_noise(struct agent *a, const char *what, const char *line)
 		text_fmt(a->complaint, sizeof(a->complaint), "%s", line);
 	/* before #hungry such lines mostly explain why the agent ends, and the
 	 * log has the first one in that reason */
-	if (a->ta.started && can_log_noise(a))
+	if (a->ta.started && count_and_allow_noise(a))
 		log_info("agent-says pid=%d channel=%s %s%s", a->ta.pid,
 		    a->ta.ring->chan->name, what, line);
 }
@@ -822,7 +822,7 @@ handle_report(struct agent *a, char *line)
 	} else if (why == NULL) {
 		a->ta.heard = now.mono;
 		clear_complaint(a);
-	} else if (can_log_noise(a))
+	} else if (count_and_allow_noise(a))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
 		    a->ta.pid, num, off, status, why);
 }
@@ -1080,7 +1080,7 @@ feed_next_vertex(struct ring *r)
 
 	r->stopped_by = NO_LIMIT;
 	while ((v = order_next_vertex(r)) == NULL &&
-	    (v = order_unblock_claim(r, count_free_agents(r))) != NULL)
+	    (v = order_unblock_claim(r, count_free_slots(r))) != NULL)
 		th_update(v->thread);
 	if (v == NULL) {
 		r->pool->pass_done = 1;
@@ -1088,7 +1088,7 @@ feed_next_vertex(struct ring *r)
 	}
 	a = find_least_busy(v, s->backlog);
 	if (a == NULL && !r->conf->dsn &&
-	    !order_is_below_share(v->msg, count_free_agents(r))) {
+	    !order_is_below_share(v->msg, count_free_slots(r))) {
 		a = find_least_busy(v, s->overfeed + 1);
 		if (a == NULL && order_block_vertex(v) == 0) {
 			th_update(v->thread);
