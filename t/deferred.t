@@ -405,8 +405,9 @@ main(int argc, char **argv)
 }
 END
 build() {	# [option of the compiler ...]
-	${CC:-cc} "$@" -I"$top" -o "$tmp/times" "$tmp/times.c" \
-	    "$top/lib/lib.a" >"$tmp/cc.out" 2>&1
+	${CC:-cc} "$@" -DMAILSHARE='""' -I"$top" -o "$tmp/times" \
+	    "$tmp/times.c" "$top"/lib/office.c "$top"/lib/deferred.c \
+	    "$top"/lib/path.c "$top"/lib/util.c >"$tmp/cc.out" 2>&1
 }
 ok 'the program that reads times compiles' build
 for dir in "$tmp" /dev/shm /run/shm; do
@@ -415,9 +416,7 @@ for dir in "$tmp" /dev/shm /run/shm; do
 	echo text >"$times/deferred/9"
 	echo '3 1 why' >"$times/deferred/9.why"
 	out=
-	build -DMAILSHARE='""' -fsanitize=undefined \
-	    -fsanitize-undefined-trap-on-error \
-	    "$top"/lib/office.c "$top"/lib/deferred.c "$top"/lib/util.c &&
+	build -fsanitize=undefined -fsanitize-undefined-trap-on-error &&
 	    out=$("$tmp/times" "$times"; echo $?)
 	rm -rf "$times"
 	case $out in
