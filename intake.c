@@ -32,12 +32,12 @@
  * A T line makes the vertices for a host due, when its file was found good; a
  * file with T lines only is removed.
  *
- * Room.  PARAMactive bounds the messages in core, PARAMrecipients their
- * recipients, but for those of the message that has the most: so any message
- * fits, and a message to many recipients keeps no other mail out.  Messages
- * that the agent dsn has, and messages that are held by name, do not count: a
- * dsn that hangs, or a hold, keeps no mail out.  When core is full and mail
- * waits on disk, a message leaves for each that comes:
+ * Room.  PARAMactive bounds the messages in core, and PARAMrecipients bounds
+ * their recipients.  The recipients of the message that has the most of them do
+ * not count: so any message fits, and a message to many recipients keeps no
+ * other mail out.  Messages that the agent dsn has, and messages that are held
+ * by name, do not count: a dsn that hangs, or a hold, keeps no mail out.  When
+ * core is full and mail waits on disk, a message leaves for each that comes:
  *
  *	1. one whose vertices all wait: of ten such messages, the one that is
  *	   farthest from its next try
@@ -46,21 +46,24 @@
  *	   of messages, and at least as many as the channel of the new message.
  *	   The share is PARAMactive divided by the number of channels with mail
  *	   in core; if recipients fill core, there are no shares.  If there is
- *	   no such channel, the new message itself leaves, as its turn would be
- *	   the last.
+ *	   no such channel, the new message itself leaves, as the messages in
+ *	   core are to go before it.
  *
- * A message for several channels counts for a channel that keeps it in core:
- * its vertex there can go, or an agent has that vertex (th_count_message).
+ * A message for several channels counts for only one of them.  If a vertex can
+ * go, or an agent has one, it is the channel of that vertex, as the vertex
+ * keeps the message in core (th_count_message).
  *
  * So a channel that hangs while it has all of core falls to its share as soon
  * as there is mail for another one.  A message with an agent, and one that is
  * held by its name, stay.
  *
- * Stubs.  A stub is due when the first vertex of its message is due; or later,
- * up to an hour, if other vertices have a retryat until then (see
- * latest_retry_in_hour); or earlier, if a warning is due.  The stub of a READY
- * message is due at once.  A vertex has no time if its address is held, or if
- * it has no command, for example: its stub is due after an hour.  When the
+ * Stubs.  A stub is due when the first vertex of its message is due.  If other
+ * vertices have a retryat in the hour after that, the stub is due at the latest
+ * of them (see latest_retry_in_hour).  If a warning is due before, so is the
+ * stub.  The stub of a READY message is due at once; but if other vertices
+ * wait, it is due at the end of their wait, or after an hour if that is
+ * earlier.  Some vertices wait without a time, for example one whose address is
+ * held, or one that has no command: the file is read after an hour.  When the
  * message is loaded, its age gives its vertices their places in the retry list,
  * and none goes before its time.  After a reload of the configuration all stubs
  * are due, as mail may expire sooner.
@@ -73,7 +76,8 @@
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
- * read again (spool.c), or when core has room and no other mail comes.  At this
+ * read again (spool.c).  If a READY message was forgotten so, the directories
+ * are read earlier, when core has room and no other mail comes.  At this
  * bound, new mail is loaded without room only when core has had no room for a
  * second, and no message has left for other new mail.  So mail of other
  * channels is found, even if the scan meets it after much mail of a channel
@@ -90,11 +94,13 @@
  * Requests that come during a lap join it.  Files without a stub are not
  * reached: nothing tells whether such a file is older than the request.
  *
- * Costs.  To find a message that leaves is O(vertices of the messages that are
- * checked): one of the 64 messages that began to wait last (note_leaver) and
- * fifty buckets behind it, or a thousand messages for a READY one.  If none of
- * the 64 can leave, up to all messages are checked; after a search of all in
- * vain, only messages that were noted since.
+ * Costs.  The search for a message that leaves is O(vertices of the messages
+ * that it checks).  A search for one that waits checks the 64 messages that
+ * began to wait last (note_leaver), up to the first that can leave, and then
+ * fifty buckets behind that one.  If none of the 64 can leave, it checks up to
+ * all messages.  If none of all can leave, later searches check only messages
+ * that were noted since.  A search for a READY one checks up to a thousand
+ * messages.
  */
 #include "scheduler.h"
 
@@ -102,8 +108,8 @@
 #define BATCH_BEYOND	25	/* files loaded in one pass with core full */
 #define BATCH_ENTRIES	4000	/* directory entries checked in one pass */
 #define AGAIN		30	/* seconds until a failed file is tried again */
-#define PAUSE		0.9	/* seconds until the next scan, after -E's
-				 * bound */
+#define PAUSE		0.9	/* seconds until the next scan, if the bound of
+				 * -E has ended this one */
 #define STUBLESS	900	/* seconds until the directory of a READY
 				 * message or of a skipped file without a stub
 				 * is read again, if core has no room before */
@@ -187,8 +193,9 @@ stubs_by_due(struct chan *c)
 
 /* past: what is known of a message before its file is read. */
 struct past {
-	struct stub stub;	/* without name and link; of a new message: has
-				 * seen all requests, else 0 */
+	struct stub stub;	/* copy of its stub, without name and link; if
+				 * the message is new, seen is last_request, and
+				 * the other members are 0 */
 	int	has_born;	/* 1: born and mtime of the stub are set */
 	int	had_no_room;	/* 1: the stub was due for an hour */
 	struct skip skip;	/* why NULL: the file was not skipped */
@@ -288,7 +295,8 @@ remove_stub(const char *name, struct past *p)
 	for (c = q.chans; s->due.pos > h->n ||
 	    h->v[s->due.pos - 1].timer != &s->due; c = c->next)
 		h = &c->stubs;
-	/* a delete or bounce makes overdue what has not seen it */
+	/* if the stub has not seen all requests, a delete or bounce may have
+	 * made it overdue: then it need not have been due for an hour */
 	p->had_no_room = s->seen == last_request &&
 	    heap_when(h, &s->due) + CHECK <= now.mono;
 	heap_del(h, &s->due);
@@ -333,9 +341,10 @@ end_lap(void)
 	}
 }
 
-/* Adds a request.  All stubs become due at the next pass; for a delete or
- * bounce they become overdue, as the command is written to the file.  Returns
- * 0; or -1 without memory, or when there are too many requests. */
+/* Adds a request.  All stubs become due at the next pass.  For a delete or
+ * bounce they become overdue, so that their files are read even without room,
+ * and the command is written to each file that it is for.  Returns 0; or -1
+ * without memory, or when there are too many requests. */
 static int
 add_request(enum request_kind kind, char **patterns, const char *host)
 {
@@ -446,8 +455,8 @@ apply_commands(struct message *m, const struct past *p)
 	}
 }
 
-/* Returns 1 if a request with a number above seen deletes the DSN at the end of
- * the message. */
+/* Returns 1 if a request with a number above seen deletes the DSN of the
+ * message, whose recipients are all done. */
 static int
 is_dsn_deleted_by_request(const struct message *m, unsigned seen)
 {
@@ -524,9 +533,9 @@ is_core_full(void)
 	return is_core_over_by(0) || is_full_of_rcpts();
 }
 
-/* Returns 1 if the other channel has more messages in core than its share, and
- * not fewer than the channel c, for a message of which room is needed.  While
- * recipients fill core, channels have no share. */
+/* Room is needed for a message of the channel c.  Returns 1 if the other
+ * channel has more messages in core than its share, and not fewer than c has.
+ * While recipients fill core, channels have no share. */
 static int
 is_above_share(const struct chan *other, const struct chan *c)
 {
@@ -567,13 +576,13 @@ vertex_due(const struct vertex *v, int *timeless)
 static const struct chan no_channel;	/* has no messages */
 
 /* Returns the end of the wait of the message, mono.  The argument "first" is
- * the time at which its first vertex is due, or now if one is due already.  The
- * result is the latest retryat in the TOGETHER seconds after first, or first if
- * there is none.  If a vertex is due already, the time of each vertex in WAIT
- * counts like a retryat, but a time beyond the TOGETHER seconds counts as their
- * end.  If the times of vertices in WAIT did not count in this case, these
- * vertices would be tried early whenever the message leaves core and is loaded
- * again. */
+ * the time at which its first vertex is due, or now if one is due already.  If
+ * no vertex is due already, the result is the latest retryat in the TOGETHER
+ * seconds after first, or first if there is none.  If a vertex is due already,
+ * the result is the latest time of the vertices in WAIT, but at most TOGETHER
+ * seconds after first; or first if no vertex is in WAIT.  If the times of
+ * vertices in WAIT did not count in this case, these vertices would be tried
+ * early whenever the message leaves core and is loaded again. */
 static double
 latest_retry_in_hour(const struct message *m, double first)
 {
@@ -951,7 +960,9 @@ load_open_file(struct ctl *c, struct past *p)
 	 * are */
 	if (!c->later && spool_place_files(c->name, &st) < 0)
 		set_skipped(c, "it cannot be moved to its directory");
-	if (opt.levels > 0)	/* the new name may have an old stub */
+	/* spool_place_files may have changed the name, and there may be a stub
+	 * with the name that the file has now */
+	if (opt.levels > 0)
 		remove_stub(c->name, &old);
 	/* The name has an inode number, which the system uses again.  If the
 	 * stub has another time of the message file, the stub was that of an
@@ -1218,10 +1229,11 @@ next_stub(int *is_urgent)
 	return oldest;
 }
 
-/* Loads a message of forgotten or of new mail.  If core was full, a message of
- * a channel above its share leaves, and further ones while recipients fill core
- * and are more than before; or the loaded message itself if there is none, or
- * if its stub was urgent. */
+/* Loads a message of forgotten or of new mail.  If core was full, a READY
+ * message of a channel above its share leaves; and further ones leave while
+ * recipients fill core and core has more of them than before the load.  If
+ * there is no message of such a channel, or if the stub of the loaded message
+ * was urgent, the loaded message itself leaves. */
 static enum loaded
 load_next(int forgotten)
 {
@@ -1252,7 +1264,9 @@ load_next(int forgotten)
 		leaver = m->chan == NULL || is_urgent ? NULL :
 		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
-		/* at the bound of stubs the next new file waits for m to go */
+		/* if another message leaves for m, and the bound of stubs is
+		 * reached, the next new file is loaded NO_ROOM seconds later,
+		 * so that an agent may get m first */
 		scan.pass_at = leaver != NULL ? now.mono + NO_ROOM :
 		    scan.pass_at;
 		full = leaver != NULL && q.rcpts > rcpts && is_full_of_rcpts();
@@ -1260,11 +1274,11 @@ load_next(int forgotten)
 	return LOADED_MESSAGE;
 }
 
-/* Loads a message when core is full.  If messages that wait leave and make
- * room, this is new or forgotten mail.  Else it is urgent or new mail, in
- * turns; a READY message leaves for new mail, and urgent mail itself leaves.
- * If neither can be loaded, it is a message of the poorest channel, for which a
- * READY message of another channel leaves. */
+/* Loads a message when core is full.  Messages that wait leave first.  If this
+ * makes room, a message of new or forgotten mail is loaded.  If not, urgent and
+ * new mail take turns; a READY message leaves for new mail, and urgent mail
+ * itself leaves.  If neither can be loaded, a message of the poorest channel is
+ * loaded, and a READY message of another channel leaves for it. */
 static enum loaded
 load_when_full(void)
 {
@@ -1274,7 +1288,8 @@ load_when_full(void)
 	int can_pass;		/* 1: new mail may be loaded without room */
 
 	scan.forgotten = 0;
-	/* new files first, so that the scan goes on */
+	/* has_new_file is called even if a stub is due, as its search for a
+	 * file moves the scan on */
 	if (!has_new_file() && next_stub(&is_urgent) == NULL)
 		return LOADED_NONE;
 	/* after a reload there may be more in core than PARAMactive */
@@ -1283,7 +1298,8 @@ load_when_full(void)
 			break;
 	if (!is_core_full())
 		return load_in_turn(&scan.forgotten, load_next);
-	/* messages that came without room may have had to stay then */
+	/* a message that is loaded without room cannot always leave again; if
+	 * core has too many messages by this, READY ones leave now */
 	for (n = 0; is_core_over_by(BATCH_BEYOND) && n < BATCH_FILES &&
 	    (m = choose_leaver(&no_channel)) != NULL; n++)
 		forget_message(m);
