@@ -373,12 +373,14 @@ struct thread {
 	double	good, bad;	/* mono; last good, last bad report; -NEVER:
 				 * none yet */
 	unsigned long ngood, nbad;	/* numbers of reports */
-	char	*reason;	/* of the last bad report, failed start or death
-				 * by the file of another host; or NULL */
+	char	*reason;	/* of the last bad report or failed start, or
+				 * the reason in another machine's file of
+				 * destinations (destdb.c); or NULL */
 	unsigned long death_event;	/* q.events at the last death */
 	unsigned short retry_index;	/* the next factor, for dead times */
 	unsigned short deaths;	/* deaths in a row */
-	unsigned char by_other;	/* 1: dead by the file of another host */
+	unsigned char by_other;	/* 1: dead only because another machine's
+					 * file of destinations says so */
 	/* vertices and agents */
 	struct timer turn;	/* in ready of the ring */
 	struct timer due;	/* end of the dead time, the first try of a
@@ -523,9 +525,10 @@ struct queue {
 
 extern struct queue q;
 
-/* Notes the number of a message whose vertices perhaps all wait from now on.  0
- * stands for messages whose numbers are not known.  intake.c forgets such
- * messages when core is full. */
+/* Notes the number of a message whose vertices perhaps all wait from now on; 0
+ * stands for messages whose numbers are not known.  When core is full, intake.c
+ * searches the noted messages for one that can be forgotten, and then, if a 0
+ * was noted, all messages. */
 #define note_leaver(num) (q.leavers[q.nleavers++ % LEAVERS] = (num))
 
 /* ---- transport agents (ta.c) ----------------------------------------- */

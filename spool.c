@@ -383,7 +383,8 @@ static struct {
 	DIR	*open;		/* NULL: none is being read */
 	int	at;		/* index in dirs */
 	int	stubless_due;	/* 1: files without a stub may be loaded */
-	long	complete;	/* complete of dirs after this reading */
+	long	complete;	/* value that dirs[at].complete gets if this
+				 * reading ends without an error */
 	long	entries;	/* entries read so far */
 } scan;
 

@@ -40,13 +40,13 @@
  * while the mailbox is locked or full.  Messages to several mailboxes share a
  * thread that any number of agents may work for.
  *
- * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host
- * and another vertex do not bring that forward.  A good report does so only for
- * vertices without a retryat that were deferred because of the host.  A thread
- * whose host is dead waits as a whole: its vertices stay READY.  feedback.c
- * computes from reports how many agents a thread may have and whether its host
- * is dead.  A flush and a T line make the vertices of a thread due; nothing but
- * these starts a queueonly thread.
+ * Waiting.  A vertex in WAIT waits for its own next try.  Neither new mail for
+ * its host nor a try of another vertex brings that forward.  A good report does
+ * so only for vertices without a retryat that were deferred because of the
+ * host.  A thread whose host is dead waits as a whole: its vertices stay READY.
+ * feedback.c computes from reports how many agents a thread may have and
+ * whether its host is dead.  A flush and a T line make the vertices of a thread
+ * due; nothing but these starts a queueonly thread.
  *
  * A run begins when a thread gets its first agent, and ends with its last one.
  * At the beginning order.c sorts the READY vertices at random or by age, and
