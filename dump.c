@@ -195,7 +195,7 @@ find_limit(const struct vertex *v)
 		return "rate";
 	if (t->nstart > 0)	/* an agent that starts takes the vertex */
 		return NULL;
-	if (order_is_at_share(v))
+	if (order_is_blocked(v))
 		return "PARAMmsgconcurrency";
 	/* if the thread may take another agent, its can_take_agent is 1 with
 	 * order=preempt, and with other orders it has a turn (order.c) */

@@ -51,7 +51,7 @@
  *
  * A message for several channels counts for only one of them.  If a vertex can
  * go, or an agent has one, it is the channel of that vertex, as the vertex
- * keeps the message in core (th_count_message).
+ * keeps the message in core (th_update_channel).
  *
  * So a channel that hangs while it has all of core falls to its share as soon
  * as there is mail for another one.  A message with an agent, and one that is

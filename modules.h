@@ -257,7 +257,7 @@ int	order_is_below_share(const struct message *, long nfree);
  * memory.  The caller calls th_update. */
 int	order_block_vertex(struct vertex *);
 /* Returns 1 if order_block_vertex has blocked the vertex. */
-int	order_is_at_share(const struct vertex *);
+int	order_is_blocked(const struct vertex *);
 /* Looks at the blocked claim whose message has the fewest agents.  If that
  * message may have more while nfree agents are free, unblocks one vertex of the
  * claim; with order=preempt, unblocks the whole claim.  Returns an unblocked
@@ -308,7 +308,7 @@ enum why th_why(const struct vertex *, double *until);
 /* Chooses the channel that counts the message in core: that of a vertex that
  * can go or that an agent has, else that of the first vertex.  A message that
  * has ended or is held by name is not counted. */
-void	th_count_message(struct message *);
+void	th_update_channel(struct message *);
 /* Computes the timer and the turn of the thread after a change.  An empty
  * thread is left to the sweep. */
 void	th_update(struct thread *);

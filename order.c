@@ -728,7 +728,7 @@ order_block_vertex(struct vertex *v)
 }
 
 int
-order_is_at_share(const struct vertex *v)
+order_is_blocked(const struct vertex *v)
 {
 	const struct claim *c = find_claim(v);
 

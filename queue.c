@@ -187,7 +187,7 @@ end_vertex(struct vertex *v)
 	if (m->nvertices > 0 && m->nfed == 0)
 		note_leaver(m->link.hash);
 	msg_set_done(v);
-	th_count_message(m);
+	th_update_channel(m);
 	v->next = ended_vertices;
 	ended_vertices = v;
 	th_update(t);
@@ -742,7 +742,7 @@ q_hold_message(struct message *m, int on)
 			if (!must_be_pinned(v))
 				th_requeue(v, 0, 0);
 		}
-	th_count_message(m);	/* an agent may have all its vertices */
+	th_update_channel(m);	/* an agent may have all its vertices */
 	q_run_message_timer(m);
 }
 
@@ -1004,7 +1004,7 @@ apply_tag(struct vertex *v, struct rcpt *r)
  * by the retry list, in which its retry_index advances.  Sets dated.  No next
  * try is later than expiry. */
 static long
-choose_next_try(struct vertex *v)
+advance_next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
@@ -1063,7 +1063,7 @@ requeue_vertex(struct vertex *v, const char *reason, const char *relay)
 	}
 	if (!m->held && reason != NULL && (!(v->host_bits & HOST_BAD) ||
 	    t->until <= now.mono || v->wakeup > now.mono))
-		wakeup = choose_next_try(v);
+		wakeup = advance_next_try(v);
 	v->wakeup = wakeup;
 	th_requeue(v, m->held || must_be_pinned(v), wakeup);
 	if (reason != NULL)

@@ -277,7 +277,7 @@ struct message {
 				 * message has READY vertices; owned by
 				 * order.c */
 	struct chan *chan;	/* the channel that counts the message
-				 * (th_count_message), or NULL */
+				 * (th_update_channel), or NULL */
 	struct vertex *vertices;	/* linked by mnext */
 	struct vertex first;	/* memory of one vertex; free if first.msg is
 				 * NULL */

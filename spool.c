@@ -71,7 +71,7 @@ dir_index(const char *name)
 
 /* Returns the path of the message file, valid until the next call. */
 static const char *
-message_path(const char *name)
+message_file_path(const char *name)
 {
 	static char path[NAME_MAX_ + 9] = "../queue/";
 
@@ -628,7 +628,7 @@ spool_was_scanned(const char *name, const struct stat *status)
 {
 	struct stat st;
 
-	if (status == NULL && lstat(message_path(name), &st) < 0)
+	if (status == NULL && lstat(message_file_path(name), &st) < 0)
 		return 0;
 	return (status == NULL ? &st : status)->st_ctime <
 	    dirs[dir_index(name)].complete;
@@ -711,7 +711,7 @@ move_file(const char *from, const char *to)
 static int
 place_message_file(const char *name, struct stat *st)
 {
-	const char *base = name_base(name), *home = message_path(name);
+	const char *base = name_base(name), *home = message_file_path(name);
 	char from[PATH_MAX_];
 	int level;
 
@@ -749,8 +749,8 @@ spool_place_files(char *name, struct stat *st)
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		text_fmt(to, sizeof(to), "%s%s",
 		    office_hash_dir(office_hash_index(name, opt.levels)), name);
-		strcpy(from, message_path(name));
-		if ((move_file(from, message_path(to)) < 0 &&
+		strcpy(from, message_file_path(name));
+		if ((move_file(from, message_file_path(to)) < 0 &&
 		    errno != ENOENT) ||
 		    move_file(name, to) < 0) {
 			log_err("place msg=%s to=%s cannot be moved: %s",
@@ -782,7 +782,7 @@ spool_remove(const char *name)
 {
 	ctl_close_kept();
 	/* the control file of a message file that stays is needed later */
-	return remove_file(message_path(name), "queue", name) < 0 ? -1 :
+	return remove_file(message_file_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
 }
 
@@ -801,7 +801,7 @@ int
 spool_set_aside(const char *name, int is_double_bounce, const char *why)
 {
 	char to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
-	const char *stays = NULL, *msg, *from = message_path(name);
+	const char *stays = NULL, *msg, *from = message_file_path(name);
 	struct stat st;
 	int i, was_moved;
 

@@ -393,7 +393,8 @@ start_agent(struct vertex *v)
 
 /* ---- lines for an agent ---------------------------------------------- */
 
-static void end_agent(struct agent *, int by_line);	/* calls flush_output */
+/* flush_output_or_end calls end_agent, and the other way round. */
+static void end_agent(struct agent *, int by_line);
 
 /* Returns 1 if read or write has failed only for now. */
 static int
@@ -406,7 +407,7 @@ is_temporary(int err)
  * closed its end, nothing is done, as it is about to end by itself.  After any
  * other error the agent is ended, as it would wait for lost lines for ever. */
 static void
-flush_output(struct agent *a)
+flush_output_or_end(struct agent *a)
 {
 	long n = 0;
 
@@ -503,7 +504,7 @@ end_agent(struct agent *a, int by_line)
 	th_update(a->ta.thread);
 	a->due = now.mono + SOON;
 	by_line = by_line && append_output(a, "\n") == 0;
-	flush_output(a);
+	flush_output_or_end(a);
 	if (!by_line)
 		signal_agent(a);
 }
@@ -512,7 +513,7 @@ end_agent(struct agent *a, int by_line)
  * ended the agent, as there is no memory, or no room, since the agent has not
  * read earlier lines. */
 static int
-send_line(struct agent *a, const char *line)
+send_line_or_end(struct agent *a, const char *line)
 {
 	size_t n = strlen(line);
 
@@ -556,7 +557,7 @@ send_job(struct agent *a, const struct vertex *v)
 		    a->ta.pid);
 		spool_log_verbose(name, note);
 	}
-	send_line(a, line);
+	send_line_or_end(a, line);
 	a->ta.fed_at = now.mono;
 }
 
@@ -658,7 +659,7 @@ top_up_jobs(struct agent *a)
 		th_feed(&a->ta, v);
 		send_job(a, v);
 	}
-	flush_output(a);
+	flush_output_or_end(a);
 }
 
 static void
@@ -682,7 +683,7 @@ feed_agent(struct agent *a, struct vertex *v)
 	}
 	th_feed(&a->ta, v);
 	send_job(a, v);
-	flush_output(a);
+	flush_output_or_end(a);
 	if (was_idle)
 		top_up_jobs(a);
 }
@@ -1135,11 +1136,11 @@ send_idle_lines(struct ring *r)
 
 	for (a = r->pool->idle; a != NULL && !a->idle_sent; a = next) {
 		next = a->rnext;
-		if (send_line(a, "#idle\n") < 0)
+		if (send_line_or_end(a, "#idle\n") < 0)
 			continue;
 		a->idle_sent = 1;
 		a->unanswered++;
-		flush_output(a);
+		flush_output_or_end(a);
 		a->due = now.mono + s->idlemax;
 		if (s->maxage > 0 && a->start_time + s->maxage < a->due)
 			a->due = a->start_time + s->maxage;
@@ -1246,7 +1247,7 @@ ta_do(fd_set *in, fd_set *out)
 
 	for (a = AGENT(q.agents); a != NULL; a = AGENT(a->ta.next)) {
 		if (a->out >= 0 && FD_ISSET(a->out, out))
-			flush_output(a);
+			flush_output_or_end(a);
 		if (a->in >= 0 && FD_ISSET(a->in, in))
 			read_lines(a, READS);
 		if (a->due <= now.mono)

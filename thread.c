@@ -421,7 +421,7 @@ is_open(const struct thread *t)
 /* If the first CHECKED_MOST vertices are DONE, the message keeps its channel
  * for now. */
 void
-th_count_message(struct message *m)
+th_update_channel(struct message *m)
 {
 	int counts = m->nvertices > 0 && !m->held && m->end < END_DROP;
 	int n = 0, can_go = 0;
@@ -515,7 +515,7 @@ wake_vertices(struct thread *t, enum wake what)
 		    !v->dated)) {
 			list_remove(&t->wait, v);
 			make_ready(t, v);
-			th_count_message(v->msg);
+			th_update_channel(v->msg);
 			continue;
 		}
 		WAKING(t)->delayed |= due > v->wakeup;
@@ -611,7 +611,7 @@ th_requeue(struct vertex *v, int is_pinned, double wakeup)
 	}
 	if (!is_pinned && v->msg->nfed == 0 && th_why(v, &until) != WHY_NONE)
 		note_leaver(v->msg->link.hash);
-	th_count_message(v->msg);
+	th_update_channel(v->msg);
 	th_update(t);
 }
 

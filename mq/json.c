@@ -175,7 +175,7 @@ put_beside(const char *dir, int n, int age, int bounces)
 /* Prints {"deferred":"1057616","age":300,"tries":3,"next":120,"reason":"..."}.
  */
 static void
-put_unrouted(const struct mq_unrouted *u)
+put_deferred_file(const struct mq_unrouted *u)
 {
 	fputs("{\"deferred\":", stdout);
 	put_text(u->num);
@@ -204,7 +204,7 @@ mq_json_around(const struct mq_queue *q)
 		put_beside("deferred", q->nunrouted, (int)q->unrouted[0].age,
 		    -1);
 	for (u = q->unrouted; u - q->unrouted < q->nunrouted; u++)
-		put_unrouted(u);
+		put_deferred_file(u);
 	if (q->aside > 0)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
 	for (i = 0; i < q->nnotes; i++) {

@@ -558,7 +558,7 @@ enum mq_word_kind {
 
 void	mq_pick_init(struct mq_pick *);
 /* Returns 1 if the recipient passes the filters on recipients. */
-int	mq_pick_passes(const struct mq_pick *, const struct mq_dest *,
+int	mq_rcpt_passes(const struct mq_pick *, const struct mq_dest *,
 	    const char *user);
 /* Reads the word if it is a filter, such as "from=anna@a.example". */
 enum mq_word_kind mq_pick_parse(struct mq_pick *, const char *word);

@@ -143,7 +143,7 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 }
 
 int
-mq_pick_passes(const struct mq_pick *p, const struct mq_dest *d,
+mq_rcpt_passes(const struct mq_pick *p, const struct mq_dest *d,
     const char *user)
 {
 	return (p->to == NULL || mq_has_match(p->to, user, "")) &&

@@ -312,7 +312,7 @@ mq_read_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 			continue;
 		r->pending++;
 		d = mq_dest_get(q, c.channel, c.host);
-		if (p != NULL && d != NULL && !mq_pick_passes(p, d, c.user))
+		if (p != NULL && d != NULL && !mq_rcpt_passes(p, d, c.user))
 			continue;
 		if (d == NULL || r->n == RCPTS_MOST ||
 		    add_user(r, d, &c, mq_why_find(q, m, c.l.off)) < 0)

@@ -384,7 +384,7 @@ add_date(struct text *t, time_t when)
 
 /* Adds a full name, in quotes if it needs them. */
 static void
-add_name(struct text *t, const char *s)
+add_quoted_name(struct text *t, const char *s)
 {
 	int quoted = strpbrk(s, "()<>[]:;@\\,.\"") != NULL;
 
@@ -404,7 +404,7 @@ add_from_field(struct text *t, const struct author *a, const char *sender,
 {
 	text_add(t, "From: ");
 	if (a->full[0] != '\0')
-		add_name(t, a->full);
+		add_quoted_name(t, a->full);
 	if (sender[0] != '\0')
 		text_add(t, "<%s>\n", sender);
 	else

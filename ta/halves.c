@@ -327,7 +327,7 @@ static const struct lib_far talker_calls = {
 };
 
 void
-halves_log(const char *s, size_t n)
+halves_send_line(const char *s, size_t n)
 {
 	if (halves->single) {
 		if (halves->log != NULL)

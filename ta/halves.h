@@ -13,7 +13,7 @@ struct halves {
 				 * rights, or NULL */
 	void	(*end)(void);	/* called by the talker before it ends */
 	void	(*log)(const char *, size_t);	/* called by the keeper with a
-				 * line of halves_log, or NULL */
+				 * line of halves_send_line, or NULL */
 	double	silence;	/* seconds without a request or a sign of life
 				 * after which the talker is killed */
 	double	parting;	/* seconds that the talker's end may take */
@@ -32,7 +32,7 @@ void	halves_work(struct lib_job *);
 void	halves_end(void);
 
 /* Sends a line from the talker to the keeper's log function. */
-void	halves_log(const char *, size_t);
+void	halves_send_line(const char *, size_t);
 /* Sends a sign of life from a talker that waits.  halves_beat_interval returns
  * the most seconds between two calls. */
 void	halves_beat(void);

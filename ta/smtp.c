@@ -173,7 +173,7 @@ send_step(const char *f, ...)
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	halves_log(line, t.len);
+	halves_send_line(line, t.len);
 	shown.phase = NULL;
 	clock_read();
 	shown.when = now.mono;
@@ -264,7 +264,7 @@ try_address(const struct net_addr *a, const struct auth *auth)
 		line = dead_record(a, open || conn.code != 0 ||
 		    is_peer_this_machine());
 	if (line != NULL)
-		halves_log(line, strlen(line));
+		halves_send_line(line, strlen(line));
 	if (strcmp(conn.phase, PHASE_CONNECT) != 0)
 		attempt.in_use->sessions--;
 	return open && (auth == NULL || auth_login(&conn, auth) == 0) ? 0 : -1;
@@ -723,7 +723,7 @@ serve_jobs(const char *host)
 	net_nap = halves_beat_interval();
 	halves.log = use_talker_line;
 	if (opt.log != NULL)
-		esmtp_log = halves_log;
+		esmtp_log = halves_send_line;
 	lib_set_idle(opt.idle, halves_end);
 	return lib_run(command.channel, host, work_in_keeper);
 }
