@@ -29,8 +29,9 @@ void	spool_note_changes(void);
 double	spool_prep_wait(fd_set *in, int *max);
 /* Lets spool_next_file read datagrams if there are any. */
 void	spool_do(const fd_set *in);
-/* Schedules a reading of the directory of the control file at when, mono; NULL:
- * of all directories that have files without a stub. */
+/* Schedules a reading of the directory of the control file at when, mono.  With
+ * name NULL, schedules readings of all directories that have files without a
+ * stub. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the st_ctime of the message file shows that the last complete
  * reading of the directory of the control file has met the message.  status is
@@ -302,8 +303,8 @@ struct thread *th_get(struct chan *chan, const char *host, unsigned box);
 /* Returns 1 if one of the patterns matches the address, or patterns is NULL. */
 int	th_is_matched(const struct thread *, char *const *patterns);
 /* Returns why the vertex cannot go now, or WHY_NONE, and sets *until to the end
- * of its wait, mono; 0 or past if no time is known.  For a vertex PINNED
- * without a hold, the answer is that for a READY one. */
+ * of its wait, mono, which is 0 or in the past if no time is known.  For a
+ * vertex PINNED without a hold, the answer is that for a READY one. */
 enum why th_why(const struct vertex *, double *until);
 /* Chooses the channel that counts the message in core: that of a vertex that
  * can go or that an agent has, else that of the first vertex.  A message that
@@ -323,7 +324,8 @@ void	th_count_report(struct thread *, int host_bits);
 void	th_run_timer(struct thread *);
 /* Obeys a T line: makes the vertices for the host due, of queueonly threads
  * too.  If no agent works for a thread, its dead time ends; if agents do, the
- * vertices that the current run has deferred stay in WAIT. */
+ * vertices that were deferred since the thread last had no agent stay in
+ * WAIT. */
 void	th_trigger_host(const char *host);
 /* Makes one vertex of the thread due, which is READY or in WAIT; or with NULL,
  * all of them.  This starts a queueonly thread, too.  With is_revived, ends the
@@ -469,9 +471,9 @@ int	ta_reap(long pid, int status);
 /* Gives READY vertices to agents, and starts agents for them.  Ends idle agents
  * of old rings, and an idle agent whose slot another ring waits for. */
 void	ta_feed_rings(void);
-/* Adds the variables of every agent to the environment of the command, but no
- * CHANNEL if channel is NULL.  Sets path, of PATH_MAX_ bytes, to the path of
- * the program.  Returns 0, or -1 with E2BIG. */
+/* Adds the variables that every agent gets to the environment of the command,
+ * without CHANNEL if channel is NULL.  Sets path, of PATH_MAX_ bytes, to the
+ * path of the program.  Returns 0, or -1 with E2BIG. */
 int	ta_set_env(struct command *, const char *channel, const struct config *,
 	    char *path);
 /* Ends idle and starting agents.  The caller has set q.no_feeding, so that the

@@ -130,7 +130,7 @@ write_tags(struct vertex *v)
 	return bad;
 }
 
-/* Returns 1 if the vertex must be PINNED, whatever holds say: it is to be
+/* Returns 1 if the vertex must be PINNED even without a hold: it is to be
  * deleted or bounced, or a new job would deliver again to recipients whose tags
  * are not written yet. */
 static int
@@ -171,8 +171,8 @@ sweep_later(struct message *m)
 	ended_messages = m;
 }
 
-/* Makes a vertex DONE that no agent has; the sweep frees it.  The caller calls
- * end_if_complete. */
+/* Sets the state of a vertex, which no agent has, to DONE; the sweep frees the
+ * vertex.  The caller calls end_if_complete. */
 static void
 end_vertex(struct vertex *v)
 {
@@ -353,8 +353,8 @@ get_last_try(const struct vertex *v)
 }
 
 /* Lets the recipient fail, with its tag and its diagnostic line on disk first:
- * 0 or -1.  If the reason is not in core, the agent dsn adds it from an earlier
- * line. */
+ * 0 or -1.  If core has no reason, the line says so, and the agent dsn takes
+ * the reason from an earlier diagnostic line, if there is one. */
 static int
 expire_rcpt(struct vertex *v, struct rcpt *r, const char *how)
 {
@@ -808,8 +808,8 @@ defer_rcpt(struct vertex *v, struct rcpt *r, int host_bits, const char *text)
 	v->host_bits |= host_bits;
 }
 
-/* Returns the notary field with this number, a DIAG_ one, and the fields behind
- * it; "" when there are fewer. */
+/* Returns the field n of the notary, where n is a DIAG_ constant, and the
+ * fields behind it; "" if the notary ends before that field. */
 static const char *
 find_notary_field(const char *s, int n)
 {
@@ -976,8 +976,9 @@ q_apply_report(struct ta *ta, unsigned long num, unsigned long off,
 
 /* Finishes a recipient without a report if its tag on disk says so.  Removes a
  * lock of one of our agents, as the job of this recipient is over.  But an
- * agent whose job lines name no recipients may have the lock for another
- * portion: then the lock stays while agents have vertices of the message. */
+ * agent whose job lines name no recipients may have locked the recipient in a
+ * job for another portion: then the lock stays while agents have vertices of
+ * the message. */
 static void
 apply_tag(struct vertex *v, struct rcpt *r)
 {

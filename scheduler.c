@@ -419,8 +419,8 @@ exec_config_checker(char *address)
 
 	if (me.has_others)
 		print_error("scheduler: -n checks the configuration; no "
-		    "scheduler is started (for DSNs without the message, as "
-		    "with ZMailer's -n, set PARAMbouncesize 0)");
+		    "scheduler is started (ZMailer's -n left messages out of "
+		    "DSNs; PARAMbouncesize 0 does that here)");
 	/* the arguments, from the last to the first, go before the values */
 	add_var(address != NULL ? split_address(address) : empty, 1);
 	add_var(address != NULL ? address : empty, 1);
