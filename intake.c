@@ -45,9 +45,10 @@
  *	   READY message leaves, of another channel that has more than its share
  *	   of messages, and at least as many as the channel of the new message.
  *	   The share is PARAMactive divided by the number of channels with mail
- *	   in core; if recipients fill core, there are no shares.  If there is
- *	   no such channel, the new message itself leaves, as the messages in
- *	   core are to go before it.
+ *	   in core; while recipients fill core, every channel counts as above
+ *	   its share.  If no other channel is above its share and has as many
+ *	   messages, the new message itself leaves, as the messages in core are
+ *	   to be delivered before it.
  *
  * A message for several channels counts for only one of them.  If a vertex can
  * go, or an agent has one, it is the channel of that vertex, as the vertex
@@ -78,10 +79,9 @@
  * gets no stub: core keeps only the time at which the directory of its file is
  * read again (spool.c).  If a READY message was forgotten so, the directories
  * are read earlier, when core has room and no other mail comes.  At this
- * bound, new mail is loaded without room only when core has had no room for a
- * second, and no message has left for other new mail.  So mail of other
- * channels is found, even if the scan meets it after much mail of a channel
- * that hangs.
+ * bound, new mail is loaded without room only after a second in which core had
+ * no room and no message left for other new mail.  So mail of other channels is
+ * found, even if the scan meets it after much mail of a channel that hangs.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -114,8 +114,9 @@
 				 * message or of a skipped file without a stub
 				 * is read again, if core has no room before */
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
-				 * nothing happens before; and after which new
-				 * mail is loaded without room and stub */
+				 * nothing happens before; and the time that
+				 * new mail waits when there is room neither
+				 * for it nor for a stub */
 #define CHECK		3600	/* seconds until the file of a vertex that waits
 				 * without a time is read */
 #define TOGETHER	3600	/* seconds by which the wait of one vertex may
@@ -183,8 +184,8 @@ stub_named(const char *name)
 
 /* ---- stubs ------------------------------------------------------------ */
 
-/* Returns the stubs of the channel, by due; those of skipped files if c is
- * NULL, as the channel of a file is known when the file was read. */
+/* Returns the stubs of the channel, by due; or, if c is NULL, those of skipped
+ * files, whose channels are not known. */
 static struct heap *
 stubs_by_due(struct chan *c)
 {
@@ -243,9 +244,10 @@ in_next_stub(struct hlink **at, struct skip *k, long *age, double *due)
  * which c is NULL; else NULL.  Returns the stub, whose other members are 0; or
  * NULL without memory or if PARAMevicted allows no further stub: then the
  * directory of the file is read again at that time; or after STUBLESS seconds
- * for a READY message and a skipped file.  A locked file always gets a stub, as
- * a request may wait for the end of the lock; the locks are as few as the
- * agents of an earlier scheduler. */
+ * for a READY message and a skipped file.  A locked file gets a stub even at
+ * that bound, as a request may wait for the end of the lock.  The bound is
+ * exceeded by little, as there are no more locks than an earlier scheduler had
+ * agents. */
 static struct stub *
 make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 {
@@ -479,8 +481,9 @@ static struct {
 	unsigned bucket;	/* the next search begins behind this bucket */
 	unsigned long nleavers;	/* how many of the q.nleavers notes were
 				 * examined */
-	int	none_waits;	/* 1: of all messages, only those that were
-				 * noted since may be waiting */
+	int	none_waits;	/* 1: the last search of all messages found none
+				 * that waits, so only a message noted after
+				 * that search may wait */
 } found;
 
 /* Sets q.largest and found.held_rcpts, unless they were set in this second. */
@@ -535,7 +538,7 @@ is_core_full(void)
 
 /* Room is needed for a message of the channel c.  Returns 1 if the other
  * channel has more messages in core than its share, and not fewer than c has.
- * While recipients fill core, channels have no share. */
+ * While recipients fill core, every channel counts as above its share. */
 static int
 is_above_share(const struct chan *other, const struct chan *c)
 {
@@ -566,7 +569,9 @@ vertex_due(const struct vertex *v, int *timeless)
 		at = now.mono + CHECK;
 	if (at <= now.mono || WHY_KEPT(why) || s->expiry == 0)
 		return at;
-	if (end <= now.mono)	/* only untried mail lives longer */
+	/* past its expiry only untried mail is left, which expires expiry2
+	 * later */
+	if (end <= now.mono)
 		end += s->expiry2;
 	return end > now.mono && end < at ? end : at;
 }
@@ -620,8 +625,8 @@ trigger_bits(const struct message *m)
 /* Returns when the file of the message is due if the message leaves core now,
  * mono; or STAYS if the message cannot leave.  The time is in the past if a
  * vertex is due; this module calls such a message READY.  Sets *until to the
- * earliest time for its vertices, mono: latest_retry_in_hour; or 0 if no
- * vertex has a time. */
+ * time, mono, until which all its vertices wait when the message is loaded
+ * again: the result of latest_retry_in_hour, or 0 if no vertex has a time. */
 static double
 stub_due(const struct message *m, double *until)
 {
@@ -878,9 +883,9 @@ init_message(struct message *m, const struct ctl *c, const struct stat *st,
 
 	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	/* a message without room for an hour gets no time for a first try
-	 * before it expires or a warning is sent, so it counts as loaded an
-	 * hour ago */
+	/* a message that has waited an hour for room counts as loaded an hour
+	 * ago, so that its expiry or warning does not wait another minute for
+	 * a first try */
 	m->loaded_at = p->had_no_room ? NOW - CHECK : NOW;
 	m->born = p->has_born ? p->stub.born : NOW - stamp_age(st->st_mtime);
 	m->was_forgotten = p->stub.known || p->skip.at_start;
@@ -1100,8 +1105,9 @@ in_load_named(const char *base)
  * that neither a flood of new mail nor a large queue of forgotten mail keeps
  * the other out.  If one has no file that can be used, the other has its turn.
  * When there is no room the next turn is new mail's.  So while core stays full,
- * each place that becomes free goes to new mail as long as there is some: new
- * mail gains most by a place, and forgotten mail has waited already.
+ * each place that becomes free goes to new mail as long as there is some.  New
+ * mail gains more by a place than forgotten mail, which has waited already and
+ * loses little by a longer wait.
  */
 enum loaded { LOADED_NONE,	/* there is no file */
 	      LOADED_FILE,	/* a file that could not be used */
