@@ -150,7 +150,7 @@ put_line(FILE *f, const char *s)
 	while (*s != '\0')
 		if (*s == '\t' || text_escaped_byte(s) > 0)
 			putc(*s++, f);
-		else if ((c = mq_next_reason_byte(&s)) != 0)
+		else if ((c = mq_next_joined_byte(&s)) != 0)
 			mq_put_byte(f, c);
 	putc('\n', f);
 }

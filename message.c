@@ -178,7 +178,7 @@ count_rcpts(struct vertex *v, int n)
 }
 
 void
-msg_finish_rcpt(struct vertex *v, struct rcpt *r, int state)
+msg_set_finished(struct vertex *v, struct rcpt *r, int state)
 {
 	r->state = state;
 	free_reason(r);

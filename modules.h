@@ -186,7 +186,7 @@ int	msg_add_rcpt(struct vertex *, unsigned long off);
 /* Returns the recipient whose line is at off, or NULL. */
 struct rcpt *msg_find_rcpt(const struct vertex *, unsigned long off);
 /* Finishes the recipient of the vertex, with the state RC_OK or RC_FAILED. */
-void	msg_finish_rcpt(struct vertex *, struct rcpt *, int state);
+void	msg_set_finished(struct vertex *, struct rcpt *, int state);
 /* Frees the finished recipients of the vertex. */
 void	msg_drop_finished(struct vertex *);
 /* Frees a message that is in no table and on no list, with its vertices. */

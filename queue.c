@@ -300,7 +300,7 @@ finish_rcpt(struct vertex *v, struct rcpt *r, int state, const char *status,
 	struct message *m = v->msg;
 
 	q.rcpts_out += r->off != 0;
-	msg_finish_rcpt(v, r, state);
+	msg_set_finished(v, r, state);
 	m->failed |= state == RC_FAILED;
 	m->some_done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
@@ -868,7 +868,7 @@ apply_dsn_report(struct vertex *v, struct rcpt *r, const struct status *s,
 {
 	struct message *m = v->msg;
 
-	msg_finish_rcpt(v, r, RC_OK);
+	msg_set_finished(v, r, RC_OK);
 	v->host_bits |= HOST_GOOD;
 	if (th_is_result_dsn(v->thread)) {
 		m->end = s->state == RC_OK ? END_REMOVE : END_ASIDE;

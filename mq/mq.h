@@ -337,7 +337,7 @@ void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
 /* Returns the next byte of the reason, a blank for the end of a line, 0 at the
  * end; and moves the pointer behind that byte. */
-int	mq_next_reason_byte(const char **);
+int	mq_next_joined_byte(const char **);
 /* Returns ": REASON", or "" for no reason; valid until the next call. */
 const char *mq_reason_suffix(const char *);
 /* As printf, but mq_put prints the text of each %s; a %s must not have a width.

@@ -249,7 +249,7 @@ put_log_line(char *line)
 	int c;
 
 	text_unescape(line);
-	while ((c = mq_next_reason_byte(&s)) != '\0')
+	while ((c = mq_next_joined_byte(&s)) != '\0')
 		mq_put_byte(stdout, c);
 	putchar('\n');
 }

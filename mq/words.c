@@ -94,7 +94,7 @@ mq_fail_memory(void)
 /* Several carriage returns in a row are one blank, and nothing at the end of
  * the reason. */
 int
-mq_next_reason_byte(const char **s)
+mq_next_joined_byte(const char **s)
 {
 	int c = (unsigned char)**s;
 
@@ -118,7 +118,7 @@ mq_reason_suffix(const char *s)
 	if (*s != '\r')
 		*to++ = ' ';
 	do
-		*to = (char)mq_next_reason_byte(&s);
+		*to = (char)mq_next_joined_byte(&s);
 	while (*to != '\0' && ++to < text + sizeof(text) - 1);
 	*to = '\0';
 	return text;
@@ -150,7 +150,7 @@ mq_put_below(const char *reason, int columns)
 	text_init(&t, line, (size_t)columns + 1);
 	t.clean = 1;
 	text_put(&t, "    ", 4);
-	while ((c = (char)mq_next_reason_byte(&reason)) != '\0')
+	while ((c = (char)mq_next_joined_byte(&reason)) != '\0')
 		text_put(&t, &c, 1);
 	puts(line);
 }

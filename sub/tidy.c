@@ -206,7 +206,7 @@ get_disk_bytes(const char *path)
 }
 
 static int
-is_bounce(const char *entry)
+has_double_bounce_name(const char *entry)
 {
 	return strstr(entry, BOUNCE_MARK) != NULL &&
 	    strstr(entry, CONTROL) == NULL;
@@ -222,7 +222,7 @@ remove_oldest_bounces(unsigned long most)
 	struct scan s;
 	unsigned n, i;
 
-	if (scan_read(&s, tidy.po, "postman", is_bounce) < 0) {
+	if (scan_read(&s, tidy.po, "postman", has_double_bounce_name) < 0) {
 		say_cannot("read", path_in(tidy.po, "postman"));
 		return;
 	}

@@ -799,6 +799,6 @@ main(int argc, char **argv)
 	/* nothing is logged: descriptors 0 to 2 are the scheduler's, and errors
 	 * are in the answers */
 	logs.level = L_ERR - 1;
-	return dsn_agent_setup(&dsn, name, opt.router) < 0 ? X_OSERR :
+	return dsn_confine_agent(&dsn, name, opt.router) < 0 ? X_OSERR :
 	    lib_serve_messages(work);
 }

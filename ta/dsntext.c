@@ -997,7 +997,7 @@ dsn_write(struct dsn *r, struct post *p)
 /* ---- options --------------------------------------------------------- */
 
 int
-dsn_agent_setup(struct dsn *r, const char *machine, const char *router)
+dsn_confine_agent(struct dsn *r, const char *machine, const char *sock)
 {
 	r->name = machine != NULL && *machine != '\0' ? machine :
 	    mailname(NULL);
@@ -1005,7 +1005,7 @@ dsn_agent_setup(struct dsn *r, const char *machine, const char *router)
 	unveil(r->forms, "r");
 	unveil("..", "rwc");
 	unveil("/dev/urandom", "r");
-	if (*router != '\0')
-		unveil(router, "w");
+	if (*sock != '\0')
+		unveil(sock, "w");
 	return pledge("stdio rpath wpath cpath fattr flock unix", NULL);
 }

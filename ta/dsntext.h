@@ -59,11 +59,11 @@ struct dsn {
 };
 
 /* Sets up the process of an agent that writes DSNs: 0, or -1 with errno.
- * machine is the name of this machine, NULL: mailname(NULL); router is the
- * socket of the router, "": none.  On OpenBSD the process can then open only
- * the forms, that socket, /dev/urandom, and the post office, which is the
- * parent of the working directory. */
-int	dsn_agent_setup(struct dsn *, const char *machine, const char *router);
+ * machine is the name of this machine, NULL: mailname(NULL); sock is the socket
+ * of the router, "": none.  On OpenBSD the process can then open only the
+ * forms, that socket, /dev/urandom, and the post office, which is the parent of
+ * the working directory. */
+int	dsn_confine_agent(struct dsn *, const char *machine, const char *sock);
 /* Writes the DSN into private/ and syncs it, for post_send_or_remove: 0, or -1
  * with errno and no file left. */
 int	dsn_write(struct dsn *, struct post *);

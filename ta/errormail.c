@@ -260,6 +260,6 @@ main(int argc, char **argv)
 		lib_usage();
 	if (command.check_only)
 		return check_forms(named);
-	return dsn_agent_setup(&dsn, name, "") < 0 ? X_OSERR :
+	return dsn_confine_agent(&dsn, name, "") < 0 ? X_OSERR :
 	    lib_run(command.channel, command.host, work);
 }
