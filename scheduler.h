@@ -193,7 +193,8 @@ struct rcpt {
  *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | PINNED | DONE
  *	WAIT | READY -held, or to be cancelled-> PINNED -> WAIT | READY | DONE
  *	WAIT | READY -expired, deleted or bounced; or its message is dropped or
- *		forgotten; or a later DSN replaces its DSN-> DONE
+ *		forgotten; or it is for an interim DSN, and the last DSN
+ *		replaces that-> DONE
  *
  *	lists:	WAIT	wait of its thread
  *		READY	ready of its thread; or offered: offer of its claim
@@ -386,8 +387,8 @@ struct thread {
 	struct timer due;	/* end of the dead time, the first try of a
 				 * vertex in WAIT, or the next slot of the rate;
 				 * unused: when the thread is freed */
-	struct list ready, wait;	/* vertices READY but not on offer, and
-					 * in WAIT */
+	struct list ready, wait;	/* ready: READY vertices that are not
+					 * on offer; wait: vertices in WAIT */
 	struct ta *idle;	/* idle agents of the thread, newest first */
 	struct ta *busy;	/* working agents of the thread, newest first */
 	unsigned nta;		/* working agents */
@@ -475,8 +476,8 @@ struct hold {
 };
 
 /* Bits of unsaved: what the file of destinations lacks (destdb.c). */
-#define USES	1		/* times of use, written at the end */
-#define CHANGES	2		/* other state, written by the next round */
+#define USES	1		/* times of use, saved when the daemon ends */
+#define CHANGES	2		/* other state, saved every few minutes too */
 
 /* queue: all data on mail, destinations and agents. */
 struct queue {

@@ -58,7 +58,8 @@ struct options opt;
 
 /* ---- paths ----------------------------------------------------------- */
 
-/* Returns the index in dirs of the directory of this path below transport/. */
+/* Takes the path of a file below transport/, and returns the index in dirs of
+ * the directory that the file is in. */
 static int
 dir_index(const char *name)
 {
@@ -136,8 +137,8 @@ dir_problem(const char *path, int never, struct stat *st)
 	return NULL;
 }
 
-/* Gives the directory, which we have just made, its mode: 0 or -1.  mkdir
- * obeys the umask and may drop the sticky bit. */
+/* Sets the mode of the directory, which we have just made, because mkdir obeys
+ * the umask and may drop the sticky bit.  Returns 0 or -1. */
 static int
 set_dir_mode(const char *path, int mode)
 {
@@ -427,8 +428,9 @@ note_dir_change(int i)
 	d->dirty |= d->began <= d->changed + SETTLED;
 }
 
-/* Follows the name transport/: new mail comes there.  Another directory of that
- * name becomes our working directory if a start would accept it. */
+/* If transport/ is not our working directory any more, changes to the new
+ * directory of that name, as new mail comes there.  If a start would not accept
+ * the new directory, only logs why. */
 static void
 follow_transport_name(void)
 {
@@ -513,11 +515,10 @@ open_dir(void)
 		scan.entries = 0;
 		scan.stubless_due = d->reread <= now.mono;
 		/* Changes during the reading may be missed, so complete is the
-		 * ctime that the directory has now, before the reading.  If the
-		 * last change was more than SETTLED seconds ago, a change from
-		 * now on gives the directory another ctime.  Then the reading
-		 * meets all messages of the second of the present ctime, and
-		 * complete is the present ctime + 1. */
+		 * ctime that the directory has now, before the reading.  This
+		 * is a whole second, and more messages may still come in it.
+		 * If the last change was more than SETTLED seconds ago, that
+		 * second is over, and complete is the ctime + 1. */
 		note_dir_change(i);
 		scan.complete = d->ctime + (now.mono > d->changed + SETTLED);
 		scan.open = opendir(scan_path(i));
@@ -597,8 +598,8 @@ spool_do(const fd_set *in)
 
 /* ---- files without a stub --------------------------------------------- */
 
-/* Sets *st to the status of the file, with st_mode 0 if there is none: 0, or -1
- * if the file cannot be looked up now. */
+/* Sets *st to the status of the file, with st_mode 0 if there is no file.
+ * Returns 0, or -1 if the file cannot be looked up now. */
 static int
 look_up_file(const char *path, struct stat *st)
 {
@@ -781,7 +782,8 @@ int
 spool_remove(const char *name)
 {
 	ctl_close_kept();
-	/* the control file of a message file that stays is needed later */
+	/* if the message file cannot be removed, the control file stays, too:
+	 * a later try needs it */
 	return remove_file(message_file_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
 }

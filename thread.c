@@ -75,12 +75,13 @@ struct waking {
 	double	soonest;	/* mono; the first try of a vertex in WAIT */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that the host had deferred */
-	struct thread *next_empty;	/* of the list for the sweep, itself at
-					 * the end; NULL: not on the list */
+	struct thread *next_empty;	/* next on the list for the sweep; the
+					 * last thread points to itself; NULL:
+					 * not on the list */
 	unsigned npinned;	/* vertices PINNED */
 	int	run;		/* mono; beginning of the last run */
-	int	delayed;	/* 1: a vertex in WAIT stays there after wakeup,
-				 * until the run ends */
+	int	delayed;	/* 1: the run keeps a vertex in WAIT beyond the
+				 * time in its wakeup */
 	char	host[1];
 };
 
@@ -493,9 +494,9 @@ enum wake { WAKE_ALL,	/* all vertices, and the dead time ends */
 	    WAKE_HOST,	/* vertices that were deferred because of the host */
 	    WAKE_OLD };	/* vertices that were deferred before this run */
 
-/* Makes vertices in WAIT READY.  WAKE_HOST leaves vertices with a retryat, and
- * those that were deferred because of their address: otherwise two vertices
- * could wake each other by their good reports, without end. */
+/* Makes vertices in WAIT READY.  With WAKE_HOST, vertices that have a retryat
+ * or were deferred because of their address stay in WAIT: otherwise two
+ * vertices could wake each other by their good reports, without end. */
 static void
 wake_vertices(struct thread *t, enum wake what)
 {
