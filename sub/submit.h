@@ -54,7 +54,8 @@ int	rights_start(void);
 /* Gives up the group for good: 0, or -1 after saying why. */
 int	rights_drop(void);
 /* Returns 1 if public/ and router/ are open to this group, and to nobody else.
- * Then a file of the group there is out of reach of the user who owns it. */
+ * Then a user outside the group cannot reach the files in these directories,
+ * even if he owns them. */
 int	rights_is_way_in(const char *po, gid_t);
 /* Returns 1 if rights_is_way_in holds for the group of our set-group-id bit. */
 int	rights_our_gid_is_way_in(const char *po);
@@ -127,8 +128,9 @@ struct route;
 struct routes {
 	struct route *first, **first_end;	/* where the next line goes */
 	struct route *senders, **senders_end;	/* lines that rewrite senders */
-	const char *sender;		/* senders of the line that is read;
-					 * NULL: all */
+	const char *sender;		/* pattern of the senders for whom the
+					 * line that is read holds; NULL: all
+					 * senders */
 	char	domain[DOMAIN_SIZE];	/* our own domain */
 	int	domain_used;		/* a pattern has $d */
 	unsigned long most;		/* bytes of a message; 0: no limit */
@@ -286,8 +288,8 @@ struct recipient {
 	const char *dsn;	/* parameters for DSNs, or "" */
 	const char *why;	/* channel error: the reason, or "" */
 	unsigned long line;	/* line of the table that decided; 0: none */
-	int	is_further;	/* 1: an earlier recipient of the list comes
-				 * from the same given address */
+	int	is_further;	/* 1: the same given address has added an
+				 * earlier recipient of the list, too */
 };
 
 struct mail {
@@ -340,14 +342,14 @@ int	mail_add_path(struct mail *, const char *path, int keep_wrong);
 /* Adds the recipients of To, Cc and Bcc; or of Resent-To, Resent-Cc and
  * Resent-Bcc, if the header has such fields. */
 void	mail_add_header_rcpts(struct mail *);
-/* Keeps only one recipient for each given address, and changes the channel to
- * error and the host to this one.  A recipient that was on the channel error
- * keeps its host. */
+/* Keeps only one recipient for each given address, and gives it the channel
+ * error and the host of the argument.  A recipient that was on the channel
+ * error keeps its host. */
 void	mail_fail_all(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_set_sender(struct mail *, const char *);
-/* Completes the header as head_complete; with an id, also rewrites its
- * senders. */
+/* Completes the header as head_complete.  With an id, also rewrites the
+ * addresses in From, Sender and Reply-To as those of senders. */
 int	mail_fill_header(struct mail *, unsigned long num, const char *id);
 /* If s is the word FULL or HDRS, in capital or small letters, copies it in
  * capitals and returns 0; else returns -1. */
@@ -360,7 +362,8 @@ int	notify_parse(const char *list, char *to, size_t size);
  * entry.c - puts a message into the queue
  * ====================================================================== */
 
-#define ENTRY_NAME	80	/* bytes of a name, also as router/NUM */
+#define ENTRY_NAME	80	/* bytes for the name of a message in the queue,
+				 * or for router/NUM */
 
 /* Checks the post office, and sets *can_queue to 1 if we may write to the
  * queue, 0 if only to router/: 0, or -1 after saying why. */
@@ -457,8 +460,8 @@ int	etrn_leave_request(const char *po, const char *host);
 #define ASIDE_SIZE	840	/* bytes of a path in postman/ */
 #define TIDY_EVERY	1200	/* least seconds between two rounds */
 
-/* Makes a path in postman/ that is not in use, of base and end; to has
- * ASIDE_SIZE bytes. */
+/* Makes an unused path in postman/ whose name is made of base and end.  The
+ * buffer "to" has ASIDE_SIZE bytes. */
 void	aside_make_path(char *to, const char *po, const char *base,
 	    const char *end);
 /* Runs a round, if one is due.  Removes double bounces after postmanage

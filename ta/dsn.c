@@ -40,15 +40,16 @@
  * the DSN goes to the postmaster.  A message without a sender is usually a DSN
  * itself: then a DSN is sent on failures only, to the addresses in the ADR
  * lines of the form.  That DSN is marked by DOUBLE_FIELD, and if it cannot be
- * delivered no other DSN follows.  The answer is "error" if -x exempts a
- * failure or the address of its sender is too long, and "error2" if a failure
- * has no sender; the scheduler then keeps the message.
+ * delivered no other DSN follows.  The answer is "error" if -x exempts a failed
+ * recipient, or if the sender's address for a failed recipient is too long;
+ * else "error2" if a failed recipient has no sender.  After "error" and
+ * "error2" the scheduler sets the message aside.
  *
  * With -p PAUSE, after a DSN on failures or successes, a sender gets the next
- * one when the pause is over, on up to 100 messages.  Until then each job is
- * answered with a retryat; the first job that comes again sends the DSN on all
- * messages that wait.  Pauses are kept in memory alone, so a new agent sends at
- * once.
+ * one when the pause is over.  That DSN covers up to 100 messages.  Until then
+ * each job is answered with a retryat; the first job that comes again sends the
+ * DSN on all messages that wait.  Pauses are kept in memory alone, so a new
+ * agent sends at once.
  *
  * Files are read from front to end.  A DSN has at most 10000 recipients; the
  * next DSN has the others.  The scheduler decides at what time a job comes.
@@ -229,8 +230,9 @@ next_late_rcpt(struct diags *d)
 	return NULL;
 }
 
-/* Marks the lines after all warnings are sent, and sets the delay fields of the
- * recipients without a warning: 0, or -1 with errno. */
+/* Called after all warnings were sent.  Marks the lines about delays, and sets
+ * the delay fields of the late recipients on whom no warning was sent: 0, or -1
+ * with errno. */
 static int
 mark_delay_lines(void)
 {
@@ -672,8 +674,8 @@ find_verdict(const char **verdict)
 }
 
 /* Sends the DSNs on the job's message, one after another: 0, or -1 with errno.
- * Sets *wait to the seconds until the first pause of a sender ends, 0: all DSNs
- * were sent. */
+ * Some of the senders may have a pause: sets *wait to the seconds until the
+ * first of these pauses ends; 0: all DSNs were sent. */
 static int
 send_all(long *wait)
 {

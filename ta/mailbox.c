@@ -5,14 +5,14 @@
  * home directory; a relative path is in the mail directory.  A path that ends
  * in '/' is a Maildir, any other path a file in mbox format.
  *
- * If root has started the agent, a child that has become the user delivers, so
- * that files and links of a user never meet root's rights.  Two steps in the
- * mail directory need these rights, and the parent takes both before it makes
- * the child: it makes box.lock, and it makes a missing box exclusively and
- * gives it to the user.  It does so only for a template without '/' and %h, as
- * the administrator owns all of such a path.  In any other directory the user
- * must be able to make the box, or have one.  With NO_INITGROUPS the child
- * keeps root's other groups.
+ * If root has started the agent, it makes a child, which becomes the user and
+ * then delivers, so that files and links of a user never meet root's rights.
+ * Two steps in the mail directory need these rights, and the parent takes both
+ * before it makes the child: it makes box.lock, and it makes a missing box
+ * exclusively and gives it to the user.  It does so only for a template without
+ * '/' and %h, as the administrator owns all of such a path.  In any other
+ * directory the user must be able to make the box, or have one.  With
+ * NO_INITGROUPS the child keeps root's supplementary groups.
  * Started by another user, the agent makes no child, and delivers into all
  * boxes that it may write to, for example as a member of the group "mail"; it
  * can make only the box of that user.
@@ -22,8 +22,8 @@
  * So a second child can remove the part that a killed one has left.
  *
  * With -n there are no users, only names.  Each name that is fit for a file
- * name is a box, owned by the user of this process.  A name may end in '/'
- * then.
+ * name is a box, owned by the user of this process.  Only with -n may a name
+ * end in '/'.
  *
  * A recipient "games@vm" is the user games, since the router that chose this
  * channel knows that vm is here.
@@ -59,9 +59,8 @@ static struct {
 	int	as_root;	/* -0: files and programs of root are allowed */
 	long	wait;		/* seconds of waiting for all locks of a job */
 	long	time_limit;	/* seconds that a program may run, or that a
-				 * child may take to deliver into a box; the
-				 * child gets the seconds that are left for
-				 * locks in addition; 0: no limit */
+				 * child may take to deliver into a box, beside
+				 * the seconds left of wait; 0: no limit */
 	unsigned long size_limit;	/* bytes that a box may have, 0: any */
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
@@ -160,9 +159,10 @@ find_mail_user(struct user *u)
 }
 
 /* Sets the user with this uid.  The user "nobody" is treated as missing.  So
- * are, on every system, 65534 and 65535, which are often the uid of "nobody",
- * and negative and too large numbers, which could turn into another uid, such
- * as 0.  Returns the same as find_user. */
+ * are 65534 and 65535 on every system, as one of them is often the uid of
+ * "nobody".  Negative and too large numbers are treated as missing, too, as
+ * they could turn into another uid, such as 0.  Returns the same as find_user.
+ */
 static int
 find_user_of_uid(struct user *u, long uid)
 {
@@ -320,7 +320,8 @@ read_outcome(struct child *c, double until)
 }
 
 /* Runs act in a child that becomes the user, for at most so many seconds (0: no
- * limit), and sets *c: 0, or -1 if there is no child. */
+ * limit), and sets *c.  Returns 0; or -1 with the outcome if no child could be
+ * made. */
 static int
 run_in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
     double seconds)
@@ -457,7 +458,9 @@ deliver_in_child(struct mail *m)
 	if (c.end.state == BEGUN)
 		undo_in_child(m, &c.end);
 	m->hung = 1;
-	/* a status of the mailbox, so that other mail does not wait */
+	/* By 4.2.x the scheduler sees that this mailbox takes no mail now.  It
+	 * then does not try the next messages for this box one by one, and
+	 * other users' mail does not wait for such tries. */
 	box_set_outcome(m->end, X_TEMPFAIL, "4.2.0", c.error);
 }
 
@@ -575,7 +578,7 @@ deliver_to_program(struct mail *m, char *command)
 	run_set_verdict(&run, RUN_USERS, "4.3.0", &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
-		v.status = "4.2.0";	/* so that other mail does not wait */
+		v.status = "4.2.0";	/* as in deliver_in_child */
 	box_set_outcome(m->end, v.code, v.status, v.text);
 }
 
@@ -698,8 +701,9 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* Options of ZMailer's agent: we change no stamp or header, decode nothing,
- * know no biff, and always name a box after its user. */
+/* Options of ZMailer's agent.  Those of the first entry are ignored: we restore
+ * no access time of a box, change no header, decode nothing, know no biff, and
+ * always name a box after its user. */
 static const struct lib_foreign foreign[] = {
 	{ "8abrCHR", NULL },
 	{ "DPX", "all boxes are in one directory: use -d, or -f %h/mbox" },
