@@ -77,11 +77,11 @@
  *
  * PARAMevicted bounds the stubs.  A message that is forgotten at this bound
  * gets no stub: core keeps only the time at which the directory of its file is
- * read again (spool.c).  If a READY message was forgotten so, the directories
- * are read earlier, when core has room and no other mail comes.  At this
- * bound, new mail is loaded without room only after a second in which core had
- * no room and no message left for other new mail.  So mail of other channels is
+ * read again (spool.c).  At this bound, new mail is loaded without room only
+ * when core has had no room for ten seconds.  So mail of other channels is
  * found, even if the scan meets it after much mail of a channel that hangs.
+ * When a message has left for such mail, the next new file is read when core
+ * has room again or after a second: first an agent gets the mail.
  *
  * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
  * pattern reach forgotten mail by a lap, which reads the files of all stubs:
@@ -110,13 +110,16 @@
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, if the bound of
 				 * -E has ended this one */
+#define STALLED		10	/* seconds without room, after which new mail is
+				 * loaded though PARAMevicted allows no further
+				 * stub */
 #define STUBLESS	900	/* seconds until the directory of a READY
 				 * message or of a skipped file without a stub
-				 * is read again, if core has no room before */
+				 * is read again */
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
-				 * nothing happens before; and the time that
-				 * new mail waits when there is room neither
-				 * for it nor for a stub */
+				 * nothing happens before; and, at the bound of
+				 * stubs, between two new messages for which
+				 * others left, if core gets no room before */
 #define CHECK		3600	/* seconds until the file of a vertex that waits
 				 * without a time is read */
 #define TOGETHER	3600	/* seconds by which the wait of one vertex may
@@ -145,7 +148,7 @@ struct stub {
 	unsigned mtime : 14;	/* MTIME_BITS of the message file */
 	unsigned seen : 15;	/* number of the last request that the message
 				 * has been checked for */
-	unsigned triggered : 1;	/* TRIGGERED */
+	unsigned triggered : 1;	/* is_triggered of the message */
 	unsigned known : 1;	/* the message was in core before */
 	unsigned is_skipped : 1;	/* a struct skip follows the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
@@ -154,8 +157,6 @@ struct stub {
 /* 14 bits of a struct spool_time. */
 #define MTIME_BITS(t)	(((t).s + (t).ns) & 0x3fff)
 
-static int needs_reread;	/* 1: a READY message has no stub, by
-				 * PARAMevicted */
 static struct hash stubs;	/* all stubs, by num */
 static struct heap skipped_stubs;	/* stubs of skipped files, by due */
 
@@ -261,7 +262,6 @@ make_stub(const char *name, struct chan *c, double at, const struct skip *k)
 		s = mem_get(offsetof(struct stub, name) + len +
 		    (k == NULL ? 0 : sizeof(*k)));
 	if (s == NULL) {
-		needs_reread |= at <= now.mono;
 		spool_reread_at(name, at <= now.mono || k != NULL ?
 		    now.mono + STUBLESS : at);
 		return NULL;
@@ -448,7 +448,8 @@ apply_commands(struct message *m, const struct past *p)
 		if (v->cancel != CANCEL_NONE && v->state != V_DONE)
 			q_cancel_vertex(v, v->cancel, 1);
 		if (p->stub.triggered && v->thread->ring->conf->v.queueonly &&
-		    v->thread->held == NULL && v->state == V_READY)
+		    v->thread->held == NULL && (v->state == V_READY ||
+		    v->state == V_WAIT))
 			th_flush(v->thread, v, 0);
 		if (requests == NULL || th_is_dsn(v->thread))
 			continue;
@@ -605,21 +606,22 @@ latest_retry_in_hour(const struct message *m, double first)
 	return last;
 }
 
-#define TRIGGERED	1	/* a T line or a flush lets a vertex go now */
-#define UNTRIGGERED	2	/* a queueonly vertex waits for a T line */
-
-/* Returns these bits. */
+/* Returns 1 if a T line or a flush lets all queueonly vertices go.  If it lets
+ * only some of them go, the T line is lost when the message leaves, as a stub
+ * does not know which. */
 static int
-trigger_bits(const struct message *m)
+is_triggered(const struct message *m)
 {
 	const struct vertex *v;
-	int bits = 0;
+	int triggered = 0;
 
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v))
-		if (v->state != V_DONE && v->thread->ring->conf->v.queueonly)
-			bits |= v->state == V_READY && v->thread->triggered ?
-			    TRIGGERED : UNTRIGGERED;
-	return bits;
+		if (v->state != V_DONE && v->thread->ring->conf->v.queueonly) {
+			if (v->state != V_READY || !v->thread->triggered)
+				return 0;
+			triggered = 1;
+		}
+	return triggered;
 }
 
 /* Returns when the file of the message is due if the message leaves core now,
@@ -636,10 +638,8 @@ stub_due(const struct message *m, double *until)
 	int timeless;
 
 	*until = 0;
-	/* a stub does not know which vertices a T line lets go */
 	if (m->held || m->untagged || m->nfed > 0 ||
-	    q_next_warning(m) <= now.mono ||
-	    trigger_bits(m) == (TRIGGERED | UNTRIGGERED))
+	    q_next_warning(m) <= now.mono)
 		return STAYS;
 	for (v = msg_first_vertex(m); v != NULL; v = msg_next_vertex(v)) {
 		if (v->state == V_PINNED)	/* to be deleted or bounced */
@@ -682,7 +682,7 @@ forget_message(struct message *m)
 		s->until = until;
 		s->born = m->born;
 		s->mtime = MTIME_BITS(m->time);
-		s->triggered = trigger_bits(m) == TRIGGERED;
+		s->triggered = is_triggered(m);
 		s->known = 1;
 	}
 	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", msg_log_name(m),
@@ -1141,6 +1141,9 @@ static struct {
 	double	pass_at;	/* mono; new mail may be loaded from then on
 				 * though there is no room for a stub; 0: not
 				 * set since core last had room */
+	int	is_stalled;	/* 1: new mail was loaded though there was no
+				 * room for a stub; since then core was never
+				 * without mail to load while it had room */
 	int	no_room;	/* 1: mail waits on disk, and core is full */
 	int	beyond;		/* files loaded in this pass though core was
 				 * full */
@@ -1270,11 +1273,8 @@ load_next(int forgotten)
 		leaver = m->chan == NULL || is_urgent ? NULL :
 		    choose_leaver(m->chan);
 		forget_message(leaver != NULL ? leaver : m);
-		/* if another message leaves for m, and the bound of stubs is
-		 * reached, the next new file is loaded NO_ROOM seconds later,
-		 * so that an agent may get m first */
-		scan.pass_at = leaver != NULL ? now.mono + NO_ROOM :
-		    scan.pass_at;
+		if (leaver != NULL)	/* an agent may get m now */
+			scan.pass_at = now.mono + NO_ROOM;
 		full = leaver != NULL && q.rcpts > rcpts && is_full_of_rcpts();
 	}
 	return LOADED_MESSAGE;
@@ -1314,7 +1314,7 @@ load_when_full(void)
 		return LOADED_NONE;
 	}
 	if (scan.pass_at == 0)
-		scan.pass_at = now.mono + NO_ROOM;
+		scan.pass_at = now.mono + (scan.is_stalled ? 0 : STALLED);
 	can_pass = scan.name[0] != '\0' && (!is_stub_limit_reached() ||
 	    now.mono >= scan.pass_at);
 	/* urgent and new mail take turns */
@@ -1324,6 +1324,7 @@ load_when_full(void)
 		return load_next(1);
 	}
 	if (can_pass) {
+		scan.is_stalled = is_stub_limit_reached();
 		scan.beyond++;
 		return load_next(0);
 	}
@@ -1383,12 +1384,8 @@ in_load_files(void)
 			break;
 	}
 	end_lap();
-	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0) {
-		scan.files = 0;		/* the scan is over */
-		if (needs_reread)
-			spool_reread_at(NULL, now.mono);
-		needs_reread = 0;
-	}
+	if (got == LOADED_NONE && !is_core_full() && scan.entries > 0)
+		scan.files = scan.is_stalled = 0;	/* the scan is over */
 	/* with -S, agents start after the first scan, or when core is full */
 	if (!q.start_loaded && (q.scanned || is_core_full()))
 		q.no_feeding = 0;

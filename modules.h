@@ -29,9 +29,7 @@ void	spool_note_changes(void);
 double	spool_prep_wait(fd_set *in, int *max);
 /* Lets spool_next_file read datagrams if there are any. */
 void	spool_do(const fd_set *in);
-/* Schedules a reading of the directory of the control file at when, mono.  With
- * name NULL, schedules readings of all directories that have files without a
- * stub. */
+/* Schedules a reading of the directory of the control file at when, mono. */
 void	spool_reread_at(const char *name, double when);
 /* Returns 1 if the st_ctime of the message file shows that the last complete
  * reading of the directory of the control file has met the message.  status is

@@ -616,12 +616,10 @@ look_up_file(const char *path, struct stat *st)
 void
 spool_reread_at(const char *name, double when)
 {
-	int i, at = name == NULL ? -1 : dir_index(name);
+	struct dir *d = &dirs[dir_index(name)];
 
-	for (i = 0; i < scan.n; i++)
-		if (dirs[i].exists && dirs[i].reread > when &&
-		    (i == at || (at < 0 && dirs[i].reread < NEVER)))
-			dirs[i].reread = when;
+	if (d->exists && d->reread > when)
+		d->reread = when;
 }
 
 int

@@ -332,7 +332,7 @@ start
 ok 'all its mail is delivered' wait_for 30 po_empty "$po"
 sched_stop
 
-# Mail that had to leave without a stub is read again when core has room.
+# Mail is found behind much mail of a channel that hangs.
 fresh
 rm -f "$tmp/gate"
 conf "$tmp/cf" <<END
@@ -348,11 +348,26 @@ start
 wait_for 30 eval '[ "$(count "beyond PARAMevicted")" -ge 50 ]'
 put_many "$po" 12 4 fine 200001
 ok 'all mail of another channel is found beyond PARAMevicted' \
-    wait_for 40 eval '[ "$(count "complete msg=2000")" -ge 12 ]'
-: >"$tmp/gate"
-ok 'mail without a stub is delivered as soon as there is room' \
-    wait_for 60 po_empty "$po"
-sched_stop
+    wait_for 60 eval '[ "$(count "complete msg=2000")" -ge 12 ]'
+is 'its mail has no need to leave without a stub' \
+    "$(count 'evict msg=2000.*beyond')" 0
+sched_stop KILL
+
+# At the bound of stubs files wait on disk while core has room at times.
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 5
+PARAMevicted 5
+*/*	interval=1h
+slow/*	maxring=1 overfeed=0 command="$A -c slow -m 1500 -o $out"
+END
+put_many "$po" 60 4 slow
+start
+wait_for 60 eval '[ "$(count "complete msg=")" -ge 12 ]'
+at_most 'files are not read in vain while core has room at times' \
+    "$(count ' load msg=')" 40
+sched_stop KILL
 
 # ---- a message with a vertex that waits and one that can go ---------------------------
 
@@ -514,6 +529,21 @@ wait_log 'complete msg=72' 20
 ok 'it is delivered without another T line' \
     wait_for 20 eval '[ "$(count "complete msg=72")" -ge 2 ]'
 sched_stop
+fresh
+rm -f "$tmp/gate"
+for n in 1 2 3 4; do
+	put "$po" 72$n-1 late h u late g v
+done
+start
+wait_for 20 eval '[ "$(count "load msg=72")" -ge 4 ]'
+printf 'T h\n' | put_raw "$po" 601-1
+wait_log 'agent-start .*channel=late' 20
+for n in 1 2 3; do
+	put "$po" 73$n-1 fine g$n u
+done
+ok 'mail of which a T line lets a part go keeps no other mail out' \
+    wait_for 20 eval '[ "$(count "complete msg=73")" -ge 3 ]'
+sched_stop KILL
 rm -f "$tmp/gate2"
 
 # A delete of mail that waits reaches all of it beside mail that can go.
