@@ -724,8 +724,8 @@ emit_d_line(const struct thread *t)
 	emit("\t%u\n", (unsigned)t->deaths);
 }
 
-/* Returns 1 if the client is to get facts: at a pipe or a file always, at the
- * port if the client ends its side of the connection within FACTS_TIMEOUT. */
+/* Returns 1 if the client is to get facts: at a pipe always, at the port if the
+ * client ends its side of the connection within FACTS_TIMEOUT. */
 static int
 has_asked_for_facts(int fd)
 {
